@@ -1,0 +1,41 @@
+# Two commands on a fresh machine: `make lab` and `make test`. Each builds .venv once; later calls install nothing.
+PYTHON ?= python3
+PIP := .venv/bin/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
+SETTINGS := pyproject.toml constraints.txt Makefile
+
+.PHONY: lab test test-slow check format bench clean
+
+lab: .venv/installed
+	.venv/bin/ordinate lab --out report
+
+test: .venv/installed-for-tests check
+	.venv/bin/python -m pytest
+
+test-slow: .venv/installed-for-tests
+	.venv/bin/python -m pytest -m slow
+
+check: .venv/installed-for-tests
+	.venv/bin/ruff format --check .
+	.venv/bin/ruff check .
+	.venv/bin/mypy
+
+format: .venv/installed-for-tests
+	.venv/bin/ruff check --fix .
+	.venv/bin/ruff format .
+
+.venv/bin/python:
+	$(PYTHON) -m venv .venv
+
+.venv/installed: .venv/bin/python $(SETTINGS)
+	$(PIP) torch==2.13.0
+	$(PIP) --editable .
+	touch $@
+
+# timm goes in without its dependencies: it asks for torchvision, which has no build for this torch
+.venv/installed-for-tests: .venv/installed
+	$(PIP) --editable '.[test,oracles]'
+	$(PIP) --no-deps timm
+	touch $@
+
+clean:
+	rm -rf .venv report build dist

@@ -1,0 +1,76 @@
+"""The three faces of a position encoding, and how a caller tells them apart.
+
+An encoding adds a vector to each token, turns the channels of queries and keys, or biases the score of each pair of tokens.
+A class is a leaf that has the methods of one face (a few have two); `ordinate.attention.attend` accepts any of them. Positions
+are always given: integers [T] or [B, T] (floats where time is continuous), never a hidden offset.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol, runtime_checkable
+
+from torch import Tensor
+
+__all__ = ["AddsToEmbeddings", "AddsToValues", "BiasesScores", "RotatesHeads", "RotatesQueriesAndKeys"]
+
+
+@runtime_checkable
+class AddsToEmbeddings(Protocol):
+    """Face one: a vector for each position, to be added to embeddings (or to queries and keys)."""
+
+    def encode(self, positions: Tensor) -> Tensor:
+        """Positions [T] or [B, T] to vectors [T, D] or [B, T, D]."""
+        ...
+
+
+@runtime_checkable
+class RotatesHeads(Protocol):
+    """Face two: turns channels by an angle that depends on the position, queries and keys alike."""
+
+    def rotate(self, x: Tensor, positions: Tensor) -> Tensor:
+        """x [B, H, T, D] at positions [T] or [B, T], turned; same shape and dtype."""
+        ...
+
+
+@runtime_checkable
+class RotatesQueriesAndKeys(Protocol):
+    """Face two, where queries and keys are treated differently (xPos scales one up and the other down)."""
+
+    def rotate_query(self, query: Tensor, positions: Tensor) -> Tensor:
+        """query [B, H, T, D] at its positions [T] or [B, T]."""
+        ...
+
+    def rotate_key(self, key: Tensor, positions: Tensor) -> Tensor:
+        """key [B, G, S, D] at its positions [S] or [B, S]."""
+        ...
+
+
+@runtime_checkable
+class BiasesScores(Protocol):
+    """Face three: a number added to each score, after scaling and before softmax.
+
+    `needs_content` says whether `query` and `key` must be given. `scale` is the factor that the caller puts on query-key
+    products, so that products formed here carry the same.
+    """
+
+    needs_content: bool
+
+    def bias(
+        self,
+        query_positions: Tensor,
+        key_positions: Tensor,
+        query: Tensor | None = None,
+        key: Tensor | None = None,
+        scale: float | None = None,
+    ) -> Tensor:
+        """Positions [T] or [B, T] and [S] or [B, S] to a bias that broadcasts to [B, H, T, S]."""
+        ...
+
+
+@runtime_checkable
+class AddsToValues(Protocol):
+    """An addition to face three: a term on the output side (Shaw et al. 2018, eq. 3)."""
+
+    def value_term(self, weights: Tensor, query_positions: Tensor, key_positions: Tensor) -> Tensor:
+        """Attention weights [B, H, T, S] to a term [B, H, T, V] added to the output."""
+        ...

@@ -1,0 +1,76 @@
+"""The hinge between reading and building: frozen records that say how a model encodes position.
+
+`ordinate.inspection` makes them from a file without torch; `ordinate.position.build` makes modules from them. Units stand in
+the names: dims are channels, contexts are tokens, frequencies are radians per position.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ordinate.errors import ArgumentError, ArgumentTypeError
+from ordinate.frequencies import SCALINGS, Scaling
+
+__all__ = ["PositionSpec"]
+
+
+@dataclass(frozen=True)
+class PositionSpec:
+    """One encoding by its catalogue name, with the keyword arguments that make it.
+
+    Args:
+        encoding: a name of the catalogue: "none", "sinusoidal", "learned", "rotary", "alibi", ...
+        settings: the encoding's own keyword arguments, of plain JSON types.
+        scaling: for rotations, how their frequencies are scaled.
+
+    Raises:
+        ArgumentTypeError: a name that is not a string, or a scaling that is not one of `ordinate.frequencies`.
+
+    >>> spec = PositionSpec("rotary", {"head_dim": 64, "layout": "half"})
+    >>> PositionSpec.from_dict(spec.to_dict()) == spec
+    True
+    """
+
+    encoding: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    scaling: Scaling | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.encoding, str):
+            raise ArgumentTypeError(
+                "encoding", expected="a catalogue name", got=type(self.encoding).__name__, todo='for example "rotary"'
+            )
+        if self.scaling is not None and not isinstance(self.scaling, Scaling):
+            raise ArgumentTypeError(
+                "scaling",
+                expected="a record of ordinate.frequencies or None",
+                got=type(self.scaling).__name__,
+                todo="for example YaRN(4.0, 32768)",
+            )
+        object.__setattr__(self, "settings", dict(self.settings))
+
+    def __hash__(self) -> int:
+        return hash((self.encoding, repr(sorted(self.settings.items())), self.scaling))
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain JSON types; `from_dict` takes it back."""
+        told: dict[str, Any] = {"encoding": self.encoding, "settings": dict(self.settings), "scaling": None}
+        if self.scaling is not None:
+            rule = next(name for name, kind in SCALINGS.items() if type(self.scaling) is kind)
+            settings = {name: getattr(self.scaling, name) for name in self.scaling.__dataclass_fields__}  # type: ignore[attr-defined]
+            told["scaling"] = {"rule": rule, **settings}
+        return told
+
+    @classmethod
+    def from_dict(cls, told: Mapping[str, Any]) -> PositionSpec:
+        """The record that `to_dict` told."""
+        scaling = None
+        if told.get("scaling") is not None:
+            settings = dict(told["scaling"])
+            rule = settings.pop("rule", None)
+            if rule not in SCALINGS:
+                raise ArgumentError("scaling.rule", expected=f"one of {sorted(SCALINGS)}", got=rule, todo="spell it so")
+            scaling = SCALINGS[rule](**settings)
+        return cls(told["encoding"], told.get("settings", {}), scaling)
