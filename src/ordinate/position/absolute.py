@@ -1,0 +1,196 @@
+"""Encodings that add a vector to each token: sinusoids, a learned table, and none at all.
+
+They stand together because they share one face, `encode(positions)`. Sources: Vaswani et al. 2017, arXiv 1706.03762,
+section 3.5; Gehring et al. 2017, arXiv 1705.03122, section 3.1; the halved layout is tensor2tensor's `get_timing_signal_1d`.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+from ordinate.errors import ArgumentError, ArgumentTypeError, PositionRangeError
+from ordinate.frequencies import check_base
+from ordinate.position.indices import check_positions
+
+__all__ = ["LearnedTable", "NoPosition", "Sinusoidal"]
+
+
+class NoPosition(nn.Module):
+    """No encoding: queries and keys pass as they are. A causal mask still leaks order.
+
+    Source: Haviv et al. 2022, arXiv 2203.16634; Kazemnejad et al. 2023, arXiv 2305.19466.
+
+    >>> NoPosition()
+    NoPosition()
+    """
+
+    def rotate(self, x: Tensor, positions: Tensor) -> Tensor:
+        """x itself, whatever the positions."""
+        return x
+
+    def __repr__(self) -> str:
+        return "NoPosition()"
+
+
+class Sinusoidal(nn.Module):
+    """Sines and cosines of geometrically spaced frequencies.
+
+    PE(pos, 2i) = sin(pos w_i), PE(pos, 2i+1) = cos(pos w_i). Two ladders of frequencies are in use:
+
+    - "vaswani": w_i = base^(-2i / dim);
+    - "tensor2tensor": w_i = base^(-i / (n - 1)) with n = dim // 2 sines, so that the last is exactly 1 / base.
+
+    Angles are formed in float64 and rounded once. There is no table to outgrow: any position works, negative or fractional too.
+
+    Args:
+        dim: channels D. An odd width ends with a sine (layout "interleaved", or "half" with the ladder "vaswani"), or
+            with a zero (ladder "tensor2tensor", as there).
+        layout: "interleaved" alternates sine and cosine, "half" puts all sines before all cosines.
+        base: the base of the ladder, above 1.
+        ladder: by default "vaswani" for "interleaved" and "tensor2tensor" for "half", as each was published. Marian and
+            its kin have layout "half" with ladder "vaswani".
+
+    Raises:
+        ArgumentError: a dim below 1, an unknown layout or ladder, a base of 1 or less.
+
+    Source: Vaswani et al. 2017, arXiv 1706.03762, section 3.5; tensor2tensor, `get_timing_signal_1d`.
+
+    >>> Sinusoidal(4).encode(torch.tensor([0, 1]))
+    tensor([[0.0000, 1.0000, 0.0000, 1.0000],
+            [0.8415, 0.5403, 0.0100, 0.9999]])
+    """
+
+    def __init__(
+        self,
+        dim: int,
+        *,
+        layout: Literal["interleaved", "half"] = "interleaved",
+        base: float = 10000.0,
+        ladder: Literal["vaswani", "tensor2tensor"] | None = None,
+    ) -> None:
+        super().__init__()
+        _check_dim("dim", dim)
+        check_base(base)
+        if layout not in ("interleaved", "half"):
+            raise ArgumentError("layout", expected="'interleaved' or 'half'", got=layout, todo="Vaswani 2017 is interleaved")
+        if ladder not in (None, "vaswani", "tensor2tensor"):
+            raise ArgumentError("ladder", expected="'vaswani' or 'tensor2tensor'", got=ladder, todo="leave it out")
+        self.dim, self.layout, self.base = dim, layout, base
+        self.ladder = ladder or ("vaswani" if layout == "interleaved" else "tensor2tensor")
+
+    def frequencies(self) -> tuple[float, ...]:
+        """Radians per position of each sine; the last of an odd width may have no cosine."""
+        if self.ladder == "tensor2tensor":
+            count = self.dim // 2
+            return tuple(float(self.base) ** (-index / max(count - 1, 1)) for index in range(count))
+        return tuple(float(self.base) ** (-2 * index / self.dim) for index in range((self.dim + 1) // 2))
+
+    def encode(self, positions: Tensor, *, dtype: torch.dtype | None = None) -> Tensor:
+        """Vectors [T, D] or [B, T, D] for positions [T] or [B, T].
+
+        Args:
+            positions: integers, or float32/float64 where time is continuous.
+            dtype: of the result; by default torch's default dtype. Pass that of the embeddings they are added to.
+
+        Raises:
+            ArgumentTypeError: positions in half precision.
+            ShapeError: positions with another number of axes.
+        """
+        check_positions("positions", positions)
+        frequencies = torch.tensor(self.frequencies(), dtype=torch.float64, device=positions.device)
+        angles = positions.to(torch.float64).unsqueeze(-1) * frequencies
+        sines, cosines = angles.sin(), angles[..., : self.dim // 2].cos()
+        if self.layout == "half":
+            parts = [sines, cosines]
+        else:
+            paired = torch.stack((sines[..., : self.dim // 2], cosines), dim=-1).flatten(-2)
+            parts = [paired, sines[..., self.dim // 2 :]]
+        channels = torch.cat(parts, dim=-1)
+        if channels.shape[-1] < self.dim:  # tensor2tensor fills an odd width with a zero
+            channels = nn.functional.pad(channels, (0, self.dim - channels.shape[-1]))
+        return channels.to(dtype or torch.get_default_dtype())
+
+    def __repr__(self) -> str:
+        shown = [repr(self.dim)]
+        if self.layout != "interleaved":
+            shown.append(f"layout={self.layout!r}")
+        if self.base != 10000.0:
+            shown.append(f"base={self.base!r}")
+        if (self.ladder == "vaswani") != (self.layout == "interleaved"):
+            shown.append(f"ladder={self.ladder!r}")
+        return f"Sinusoidal({', '.join(shown)})"
+
+
+class LearnedTable(nn.Module):
+    """One learned vector a position: PE(pos) = weight[pos + row_offset].
+
+    The table ends: position `num_positions` is an error, never a wrap or a clamp.
+
+    Args:
+        num_positions: positions the table can represent, 0 to num_positions - 1.
+        dim: channels D.
+        row_offset: rows in front that no position uses (2 in OPT, padding_idx + 1 in RoBERTa).
+
+    Raises:
+        ArgumentError: a size below 1, a negative offset.
+
+    Source: Gehring et al. 2017, arXiv 1705.03122, section 3.1; Devlin et al. 2018, arXiv 1810.04805.
+
+    >>> LearnedTable(2048, 64).encode(torch.arange(3)).shape
+    torch.Size([3, 64])
+    """
+
+    def __init__(self, num_positions: int, dim: int, *, row_offset: int = 0) -> None:
+        super().__init__()
+        _check_dim("num_positions", num_positions)
+        _check_dim("dim", dim)
+        if isinstance(row_offset, bool) or not isinstance(row_offset, int) or row_offset < 0:
+            raise ArgumentError("row_offset", expected="a number of rows, 0 or more", got=row_offset, todo="OPT has 2")
+        self.num_positions, self.dim, self.row_offset = num_positions, dim, row_offset
+        self.weight = nn.Parameter(torch.empty(num_positions + row_offset, dim))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw the table anew from N(0, 0.02^2), as BERT and GPT-2 do."""
+        nn.init.normal_(self.weight, std=0.02)
+
+    def encode(self, positions: Tensor) -> Tensor:
+        """Rows [T, D] or [B, T, D] for integer positions [T] or [B, T].
+
+        Raises:
+            PositionRangeError: a negative position, or one past the table's end (looked at in eager mode; compiled code
+                leaves it to the index check of the device).
+            ArgumentTypeError: positions that are not integers.
+        """
+        check_positions("positions", positions, continuous=False)
+        if not torch.compiler.is_compiling() and positions.numel() and positions.device.type != "meta":
+            lowest, highest = (int(end) for end in positions.aminmax())
+            if lowest < 0:
+                raise PositionRangeError(
+                    "positions",
+                    expected="positions of 0 or more",
+                    got=lowest,
+                    todo="a row of the table is no distance: shift them",
+                )
+            if highest >= self.num_positions:
+                raise PositionRangeError(
+                    "positions",
+                    expected=f"positions below num_positions ({self.num_positions})",
+                    got=highest,
+                    todo="shorten the input, or use an encoding without a table (Sinusoidal, Rotary, ALiBi)",
+                )
+        return nn.functional.embedding(positions.long() + self.row_offset, self.weight)
+
+    def __repr__(self) -> str:
+        offset = f", row_offset={self.row_offset}" if self.row_offset else ""
+        return f"LearnedTable({self.num_positions}, {self.dim}{offset})"
+
+
+def _check_dim(name: str, value: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ArgumentTypeError(name, expected="a positive int", got=type(value).__name__, todo="pass a whole number")
+    if value < 1:
+        raise ArgumentError(name, expected="a positive number", got=value, todo="pass 1 or more")

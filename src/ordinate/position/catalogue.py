@@ -1,0 +1,51 @@
+"""Every encoding by its name, and `build`, which makes the module that a spec describes. A new encoding is one row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch import nn
+
+from ordinate.errors import ArgumentError, ArgumentTypeError
+from ordinate.position.absolute import LearnedTable, NoPosition, Sinusoidal
+from ordinate.position.distance_bias import ALiBi
+from ordinate.position.rotary import Rotary
+from ordinate.spec import PositionSpec
+
+__all__ = ["ENCODINGS", "build"]
+
+ENCODINGS: dict[str, type[nn.Module]] = {
+    "none": NoPosition,
+    "sinusoidal": Sinusoidal,
+    "learned": LearnedTable,
+    "rotary": Rotary,
+    "alibi": ALiBi,
+}
+
+
+def build(spec: PositionSpec) -> nn.Module:
+    """The module that `spec` describes.
+
+    Raises:
+        ArgumentTypeError: not a spec.
+        ArgumentError: an encoding that is not in the catalogue, or settings it does not take.
+
+    >>> build(PositionSpec("rotary", {"head_dim": 64, "layout": "half", "base": 500000.0}))
+    Rotary(64, layout='half', base=500000.0)
+    """
+    if not isinstance(spec, PositionSpec):
+        raise ArgumentTypeError("spec", expected="a PositionSpec", got=type(spec).__name__, todo="see ordinate.spec")
+    kind = ENCODINGS.get(spec.encoding)
+    if kind is None:
+        raise ArgumentError("encoding", expected=f"one of {sorted(ENCODINGS)}", got=spec.encoding, todo="spell it so")
+    settings: dict[str, Any] = dict(spec.settings)
+    if spec.scaling is not None:
+        settings["scaling"] = spec.scaling
+    try:
+        return kind(**settings)
+    except TypeError as error:
+        if isinstance(error, ArgumentTypeError):
+            raise
+        raise ArgumentError(
+            "settings", expected=f"the arguments of {kind.__name__}", got=sorted(settings), todo=f"{error}"
+        ) from error

@@ -1,0 +1,25 @@
+"""The public name of `ordinate.frequencies`: inverse frequencies and their scalings, beside the encodings that use them."""
+
+from ordinate.frequencies import (
+    DynamicNTK,
+    Linear,
+    Llama3,
+    LongRoPE,
+    NTKAware,
+    Proportional,
+    Scaling,
+    YaRN,
+    inverse_frequencies,
+)
+
+__all__ = [
+    "DynamicNTK",
+    "Linear",
+    "Llama3",
+    "LongRoPE",
+    "NTKAware",
+    "Proportional",
+    "Scaling",
+    "YaRN",
+    "inverse_frequencies",
+]
