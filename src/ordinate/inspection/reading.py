@@ -1,0 +1,323 @@
+"""Fetching: from what a user names (a file, a directory, standard input, a hub id) to a raw config, strictly and bounded.
+
+Files come from strangers, so every way of being wrong ends in one line: too large, not JSON, cut off, nested past reason, a
+key written twice, a number that is none. What comes out is the plain dictionary of the file or the header of a GGUF file; no
+value is interpreted here.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+import stat
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from ordinate.errors import DataError, MissingDataError, MissingExtraError, OrdinateError
+from ordinate.inspection.gguf_header import MAGIC, Header, read_header
+
+__all__ = ["DEPTH_LIMIT", "SIZE_LIMIT", "Document", "parse_config", "read_document"]
+
+SIZE_LIMIT = 16 * 2**20
+"""Bytes of JSON that are read at most; the longest configs in use (label tables of 20,000 classes) have 2 million."""
+
+DEPTH_LIMIT = 64
+"""Levels of nesting that are accepted; configs in use have up to 6."""
+
+_CONFIG_NAME = "config.json"
+_HUB_ID = re.compile(r"(?P<repository>[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?)(@(?P<revision>[\w./-]+))?")
+# a number that is none matters where position reads it; Mamba's time_step_limit is infinite by design
+_READ_KEY = re.compile(
+    r"rope|rotary|theta|base|factor|scal|alpha|beta|position|context|window|length|seq|head|dim|hidden|layer|bucket|distance"
+)
+
+
+@dataclass(frozen=True)
+class Document:
+    """One model's description as it was read, before any interpretation.
+
+    Args:
+        name: what messages and tables call it.
+        path: the file it came from; None for standard input.
+        config: the dictionary of a JSON config; None for GGUF.
+        text: the JSON as it stood, for an editor that keeps its shape; "" for GGUF.
+        header: the header of a GGUF file; None for JSON.
+    """
+
+    name: str
+    path: Path | None
+    config: dict[str, Any] | None = None
+    text: str = ""
+    header: Header | None = None
+
+
+def read_document(source: str | os.PathLike[str]) -> Document:
+    """Read the config that `source` names.
+
+    Args:
+        source: a JSON or GGUF file, a directory that holds a config.json (or one GGUF file), "-" for standard input, or the
+            id of a model on the Hugging Face hub ("owner/name", "owner/name@revision"), which needs the extra `hub`. The hub
+            is only asked where no such file exists; HF_HUB_OFFLINE, HF_ENDPOINT and the local cache are honoured.
+
+    Raises:
+        MissingDataError: nothing there, a directory without a config, no right to read, a model the hub does not give.
+        MissingExtraError: a hub id, and huggingface_hub is not installed.
+        DataError: not a config: too large, not JSON, cut off, nested too deep, a key twice, a number that is none.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as directory:
+    ...     _ = (Path(directory) / "config.json").write_text('{"model_type": "llama"}')
+    ...     read_document(directory).config
+    {'model_type': 'llama'}
+    """
+    name = os.fspath(source)
+    if name == "-":
+        return _parse_stream(sys.stdin.buffer, "standard input", None)
+    try:
+        path = _locate(Path(name)) or _fetch(name)
+        with path.open("rb") as stream:
+            return _parse_stream(stream, name, path)
+    except OrdinateError:
+        raise
+    except (OSError, ValueError) as error:  # no right to look, a loop of links, a NUL in the name
+        raise _unreadable(name, error) from None
+
+
+def parse_config(data: bytes, name: str) -> dict[str, Any]:
+    """The dictionary that the bytes of a JSON config hold.
+
+    Args:
+        data: UTF-8, with or without a byte-order mark, or UTF-16.
+        name: what messages call it.
+
+    Raises:
+        DataError: see `read_document`.
+    """
+    return _parse(data, name)[0]
+
+
+def _locate(path: Path) -> Path | None:
+    """The file that `path` means; None where nothing is there."""
+    mode = None
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        if path.is_symlink():
+            raise MissingDataError(
+                str(path),
+                expected="a file",
+                got=f"a link to {os.readlink(path)}, which is not there",
+                todo="mend the link or name the file itself",
+            ) from None
+        return None
+    except NotADirectoryError:
+        return None
+    if not stat.S_ISDIR(mode):
+        return path
+    config = path / _CONFIG_NAME
+    if config.exists() or config.is_symlink():
+        return config
+    inside = sorted(entry.name for entry in path.iterdir())
+    containers = [entry for entry in inside if entry.endswith(".gguf")]
+    if len(containers) == 1:
+        return path / containers[0]
+    found = f"{len(inside)} entries ({', '.join(inside[:4])}{', ...' if len(inside) > 4 else ''})" if inside else "nothing"
+    raise MissingDataError(
+        str(path),
+        expected=f"a directory that holds {_CONFIG_NAME} or one GGUF file",
+        got=found,
+        todo="name the file itself",
+    )
+
+
+def _unreadable(name: str, error: Exception) -> MissingDataError:
+    reason = getattr(error, "strerror", None) or str(error)
+    return MissingDataError(
+        name,
+        expected="a file that can be read",
+        got=f"the system's answer: {reason}",
+        todo="check the path and the rights",
+    )
+
+
+def _parse_stream(stream: IO[bytes], name: str, path: Path | None) -> Document:
+    """JSON or GGUF, told apart by the first bytes, whatever the file is called."""
+    start = stream.read(len(MAGIC))
+    if start == MAGIC:
+        return Document(name, path, header=read_header(stream, name))
+    if path is not None and stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+        size = os.fstat(stream.fileno()).st_size
+        if size > SIZE_LIMIT:
+            raise _too_large(name, f"{size:,} bytes")
+    data = start + stream.read(SIZE_LIMIT + 1 - len(start))
+    if len(data) > SIZE_LIMIT:
+        raise _too_large(name, "more")
+    config, text = _parse(data, name)
+    return Document(name, path, config=config, text=text)
+
+
+def _too_large(name: str, got: str) -> DataError:
+    return DataError(
+        name,
+        expected=f"a config of at most {SIZE_LIMIT // 2**20} MiB ({SIZE_LIMIT:,} bytes)",
+        got=got,
+        todo="a model's config has a few kilobytes: is this the file of the weights?",
+    )
+
+
+def _parse(data: bytes, name: str) -> tuple[dict[str, Any], str]:
+    if not data.strip():
+        raise DataError(name, expected="a JSON object", got="an empty file", todo="fetch the file again")
+    try:
+        text = data.decode(json.detect_encoding(data), "surrogatepass").removeprefix("\ufeff")
+        text.encode()  # a lone surrogate would only fail when it is printed
+    except UnicodeError as error:
+        got = f"{error.reason} at byte {error.start}" if isinstance(error, UnicodeDecodeError) else "half a character"
+        todo = "give a config.json or a GGUF file; weights and archives say nothing here"
+        raise DataError(name, expected="JSON text", got=got, todo=todo) from None
+    try:
+        config = json.loads(text, object_pairs_hook=lambda pairs: _object(pairs, name))
+    except json.JSONDecodeError as error:
+        raise _not_json(name, text, error) from None
+    except RecursionError:
+        raise _too_deep(name) from None
+    except DataError:
+        raise
+    except ValueError as error:  # an integer of more digits than Python converts
+        raise DataError(name, expected="numbers of sane length", got=str(error), todo="mend the file") from None
+    if not isinstance(config, dict):
+        raise DataError(
+            name,
+            expected="a JSON object of settings at the top",
+            got=f"a {_JSON_NAMES.get(type(config), type(config).__name__)}",
+            todo="give the model's config.json, not its vocabulary or index",
+        )
+    for depth, where, key, value in _leaves(config):
+        if depth > DEPTH_LIMIT:
+            raise _too_deep(name)
+        if isinstance(value, float) and not math.isfinite(value) and _READ_KEY.search(key):
+            raise DataError(
+                name,
+                expected=f"a finite number for {where}",
+                got=f"{value} (or a number too large to hold)",
+                todo="write the number that was meant",
+            )
+        if isinstance(value, str) and not _printable(value):
+            raise DataError(name, expected=f"text for {where}", got="half a character", todo="mend the escape \\ud...")
+    return config, text
+
+
+_JSON_NAMES: dict[type, str] = {
+    list: "list",
+    str: "string",
+    int: "number",
+    float: "number",
+    bool: "boolean",
+    type(None): "null",
+}
+
+
+def _object(pairs: list[tuple[str, Any]], name: str) -> dict[str, Any]:
+    settings = dict(pairs)
+    if len(settings) < len(pairs):
+        seen: set[str] = set()
+        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        values = [value for key, value in pairs if key == twice]
+        raise DataError(
+            name,
+            expected="every key once in its object",
+            got=f"{_short(twice)} {len(values)} times: {', '.join(_short(value) for value in values[:4])}",
+            todo="keep the line that is meant; most programs would silently take the last",
+        )
+    return settings
+
+
+def _short(value: Any) -> str:
+    shown = (
+        json.dumps(value)
+        if isinstance(value, str | int | float | bool | type(None))
+        else f"a {_JSON_NAMES.get(type(value), 'object')}"
+    )
+    return shown if len(shown) <= 40 else shown[:37] + "..."
+
+
+def _leaves(config: dict[str, Any]) -> Iterator[tuple[int, str, str, Any]]:
+    """Depth, path, last key and value of all that is no container, and every key; iterative, so depth costs no stack."""
+    waiting: list[tuple[int, str, str, Any]] = [(0, "", "", config)]
+    while waiting:
+        depth, where, last, value = waiting.pop()
+        if isinstance(value, dict | list) and depth > DEPTH_LIMIT:
+            yield depth, where, last, None
+            return
+        if isinstance(value, dict):
+            for key, item in value.items():
+                yield depth, "a key", "", key
+                waiting.append((depth + 1, f"{where}.{key}" if where else key, key, item))
+        elif isinstance(value, list):
+            waiting.extend((depth + 1, where, last, item) for item in value)
+        else:
+            yield depth, where, last, value
+
+
+def _printable(text: str) -> bool:
+    if text.isascii():
+        return True
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _not_json(name: str, text: str, error: json.JSONDecodeError) -> DataError:
+    cut = error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string")
+    got = f"{error.msg[0].lower()}{error.msg[1:]} at line {error.lineno}, column {error.colno}"
+    todo = "the file seems cut off: fetch it again" if cut else "mend it there, or give another file"
+    return DataError(name, expected="JSON", got=got, todo=todo)
+
+
+def _too_deep(name: str) -> DataError:
+    return DataError(
+        name,
+        expected=f"at most {DEPTH_LIMIT} levels of nesting",
+        got="more",
+        todo="a config has a handful of levels: this is no config",
+    )
+
+
+def _fetch(name: str) -> Path:
+    """The config of a model on the hub, from the cache or the network."""
+    asked = _HUB_ID.fullmatch(name)
+    if asked is None or name.endswith((".json", ".gguf")) or ".." in name:
+        raise MissingDataError(
+            name, expected="a file or directory", got="nothing there", todo="check the path, or give a hub id owner/name"
+        )
+    try:
+        import huggingface_hub
+    except ImportError:
+        raise MissingExtraError(
+            name,
+            expected="a file or directory, or the extra `hub` to look it up by id",
+            got="no such file, and huggingface_hub is not installed",
+            todo="check the path, or pip install 'ordinate[hub]'",
+        ) from None
+    try:
+        return Path(huggingface_hub.hf_hub_download(asked["repository"], _CONFIG_NAME, revision=asked["revision"]))
+    except Exception as error:  # the transport below is not ours: httpx, requests, or a retry layer's own classes
+        raise _not_given(name, error) from None
+
+
+def _not_given(name: str, error: Exception) -> MissingDataError:
+    reason = " ".join(str(error).split())
+    sentence = f"{type(error).__name__}: {reason[:160]}{'...' if len(reason) > 160 else ''}" if reason else type(error).__name__
+    return MissingDataError(
+        name,
+        expected="a file, a directory, or a model on the hub with a config.json",
+        got=f"no such file, and from the hub {sentence}",
+        todo="check the spelling; private models need `hf auth login`, without network only cached ones are found",
+    )
