@@ -1,0 +1,230 @@
+"""Which keys a query may see: small frozen rules on positions that compose with `&`, `|` and `~`.
+
+A rule looks at positions, never at row and column numbers, so a query of one token over a long cache, a packed row and a shard
+of a long context all get the right mask from the same rule. `True` means visible.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from ordinate.errors import ArgumentError, ArgumentTypeError, ShapeError
+from ordinate.shapes import check_shape
+
+__all__ = ["Causal", "Documents", "Mask", "Padding", "Window"]
+
+
+class Mask:
+    """A rule for visibility. Subclasses answer `visible`."""
+
+    needs_positions: ClassVar[bool] = True
+
+    def visible(self, query_positions: Tensor, key_positions: Tensor) -> Tensor:
+        """Bool that broadcasts to [B, H, T, S], for positions [T] or [B, T] and [S] or [B, S]."""
+        raise NotImplementedError
+
+    def __and__(self, other: Mask) -> Mask:
+        return Both(self, _mask("mask", other))
+
+    def __or__(self, other: Mask) -> Mask:
+        return Either(self, _mask("mask", other))
+
+    def __invert__(self) -> Mask:
+        return Not(self)
+
+
+@dataclass(frozen=True)
+class Causal(Mask):
+    """A query sees keys at its own position and before: key_position <= query_position.
+
+    >>> Causal().visible(torch.tensor([3]), torch.arange(5)).squeeze().tolist()
+    [True, True, True, True, False]
+    """
+
+    def visible(self, query_positions: Tensor, key_positions: Tensor) -> Tensor:
+        return _distance(query_positions, key_positions) >= 0
+
+
+@dataclass(frozen=True)
+class Window(Mask):
+    """A query sees `window_keys` keys, itself and the nearest before: 0 <= distance < window_keys.
+
+    The count is the number of visible keys, as in Mistral's and Gemma's sliding windows (a window of 1 is the token itself).
+    With `both_sides` it holds on each side: |distance| < window_keys, so 2 * window_keys - 1 keys in all.
+
+    Raises:
+        ArgumentError: fewer than one key.
+
+    >>> Window(window_keys=2).visible(torch.tensor([3]), torch.arange(5)).squeeze().tolist()
+    [False, False, True, True, False]
+    """
+
+    window_keys: int
+    both_sides: bool = False
+
+    def __post_init__(self) -> None:
+        if isinstance(self.window_keys, bool) or not isinstance(self.window_keys, int):
+            raise ArgumentTypeError(
+                "window_keys", expected="a number of keys", got=type(self.window_keys).__name__, todo="pass an int"
+            )
+        if self.window_keys < 1:
+            raise ArgumentError(
+                "window_keys", expected="at least 1 (the token itself)", got=self.window_keys, todo="pass 1 or more"
+            )
+
+    def visible(self, query_positions: Tensor, key_positions: Tensor) -> Tensor:
+        distance = _distance(query_positions, key_positions)
+        if self.both_sides:
+            return distance.abs() < self.window_keys
+        return (distance >= 0) & (distance < self.window_keys)
+
+
+@dataclass(frozen=True, eq=False)
+class Documents(Mask):
+    """A query sees keys of its own document only.
+
+    Args:
+        query_documents: the document number of each query token, integers [T] or [B, T]; see
+            `ordinate.position.indices.documents`.
+        key_documents: of each key token, [S] or [B, S]; by default the same tensor.
+
+    >>> Documents(torch.tensor([0, 0, 1])).visible(torch.arange(3), torch.arange(3)).squeeze().int().tolist()
+    [[1, 1, 0], [1, 1, 0], [0, 0, 1]]
+    """
+
+    query_documents: Tensor
+    key_documents: Tensor | None = None
+    needs_positions: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        for name in ("query_documents", "key_documents"):
+            numbers = getattr(self, name)
+            if numbers is not None:
+                check_shape(name, numbers, "T | B T")
+                if numbers.is_floating_point() or numbers.dtype is torch.bool:
+                    raise ArgumentTypeError(
+                        name,
+                        expected="integers, one document number a token",
+                        got=str(numbers.dtype),
+                        todo="see indices.documents",
+                    )
+
+    def visible(self, query_positions: Tensor, key_positions: Tensor) -> Tensor:
+        keys = self.query_documents if self.key_documents is None else self.key_documents
+        return _heads(self.query_documents.unsqueeze(-1) == keys.unsqueeze(-2))
+
+
+@dataclass(frozen=True, eq=False)
+class Padding(Mask):
+    """Real keys are visible, padding is not.
+
+    Args:
+        key_mask: bool, or integers 0 and 1, [S] or [B, S]; true where the key is a real token (a Hugging Face
+            `attention_mask`). A mask of every key ever cached, not of the new tokens alone.
+
+    Raises:
+        ArgumentTypeError: floats: an additive mask is not a key mask.
+
+    >>> Padding(torch.tensor([[0, 1, 1]])).visible(torch.arange(1), torch.arange(3)).shape
+    torch.Size([1, 1, 1, 3])
+    """
+
+    key_mask: Tensor
+    needs_positions: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        check_shape("key_mask", self.key_mask, "S | B S")
+        if self.key_mask.is_floating_point():
+            raise ArgumentTypeError(
+                "key_mask",
+                expected="bool or 0 and 1",
+                got=str(self.key_mask.dtype),
+                todo="pass tokens != pad_id, not an additive mask",
+            )
+        values = self.key_mask
+        if values.dtype is not torch.bool and not torch.compiler.is_compiling() and bool(((values != 0) & (values != 1)).any()):
+            raise ArgumentError("key_mask", expected="only 0 and 1", got=values.unique().tolist(), todo="pass tokens != pad_id")
+
+    def visible(self, query_positions: Tensor, key_positions: Tensor) -> Tensor:
+        return _heads(self.key_mask.bool().unsqueeze(-2))
+
+
+@dataclass(frozen=True)
+class Both(Mask):
+    """Visible under both rules; made by `&`."""
+
+    first: Mask
+    second: Mask
+
+    @property
+    def needs_positions(self) -> bool:  # type: ignore[override]
+        return self.first.needs_positions or self.second.needs_positions
+
+    def visible(self, query_positions: Tensor, key_positions: Tensor) -> Tensor:
+        return self.first.visible(query_positions, key_positions) & self.second.visible(query_positions, key_positions)
+
+
+@dataclass(frozen=True)
+class Either(Mask):
+    """Visible under one rule or the other; made by `|`."""
+
+    first: Mask
+    second: Mask
+
+    @property
+    def needs_positions(self) -> bool:  # type: ignore[override]
+        return self.first.needs_positions or self.second.needs_positions
+
+    def visible(self, query_positions: Tensor, key_positions: Tensor) -> Tensor:
+        return self.first.visible(query_positions, key_positions) | self.second.visible(query_positions, key_positions)
+
+
+@dataclass(frozen=True)
+class Not(Mask):
+    """Visible where the rule says hidden; made by `~`."""
+
+    rule: Mask
+
+    @property
+    def needs_positions(self) -> bool:  # type: ignore[override]
+        return self.rule.needs_positions
+
+    def visible(self, query_positions: Tensor, key_positions: Tensor) -> Tensor:
+        return ~self.rule.visible(query_positions, key_positions)
+
+
+def _distance(query_positions: Tensor, key_positions: Tensor) -> Tensor:
+    """Query minus key position, [1, 1, T, S] or [B, 1, T, S]."""
+    return _heads(query_positions.unsqueeze(-1) - key_positions.unsqueeze(-2))
+
+
+def _heads(pairs: Tensor) -> Tensor:
+    """[T, S] or [B, T, S] to [1, 1, T, S] or [B, 1, T, S]."""
+    return pairs.unsqueeze(-3) if pairs.ndim == 3 else pairs[None, None]
+
+
+def _mask(name: str, mask: object) -> Mask:
+    if not isinstance(mask, Mask):
+        raise ArgumentTypeError(
+            name,
+            expected="a Mask (Causal(), Window(...), Documents(...), Padding(...), or some joined by & and |)",
+            got=type(mask).__name__,
+            todo="a tensor of real keys goes into Padding(key_mask)",
+        )
+    return mask
+
+
+def check_mask(mask: object, visible: Tensor, shape: tuple[int, int, int, int]) -> None:
+    """Raise unless what `mask` answered broadcasts to [B, H, T, S]."""
+    padded = (1,) * (4 - visible.ndim) + tuple(visible.shape)
+    if len(padded) != 4 or any(size not in (1, full) for size, full in zip(padded, shape, strict=True)):
+        raise ShapeError(
+            "mask",
+            expected=f"visibility that broadcasts to [B, H, T, S] = {shape}",
+            got=f"shape {tuple(visible.shape)} of {type(mask).__name__}",
+            todo="a key mask and document numbers cover every key, those in the cache included",
+        )
