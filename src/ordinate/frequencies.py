@@ -27,6 +27,7 @@ __all__ = [
     "NTKAware",
     "Proportional",
     "Scaling",
+    "SteppedNTK",
     "YaRN",
     "inverse_frequencies",
 ]
@@ -88,9 +89,7 @@ def inverse_frequencies(
 def check_rotary_dim(name: str, rotary_dim: int) -> None:
     """Raise unless `rotary_dim` is an even, positive number of channels."""
     if isinstance(rotary_dim, bool) or not isinstance(rotary_dim, int):
-        raise ArgumentTypeError(
-            name, expected="an even int", got=type(rotary_dim).__name__, todo="pass a number of channels"
-        )
+        raise ArgumentTypeError(name, expected="an even int", got=type(rotary_dim).__name__, todo="pass a number of channels")
     if rotary_dim <= 0 or rotary_dim % 2:
         near = max(2, rotary_dim - rotary_dim % 2)
         raise ArgumentError(
@@ -236,6 +235,30 @@ class DynamicNTK(_Settings):
 
     def inverse_frequencies(self, rotary_dim: int, base: float, length: int | None = None) -> tuple[float, ...]:
         return _geometric(rotary_dim, self.effective_base(rotary_dim, base, length))
+
+
+@dataclass(frozen=True, repr=False)
+class SteppedNTK(_Settings):
+    """NTK-aware scaling in steps: stretch 2^ceil(log2(L / original_context) + 1) - 1 for a row of L tokens past it.
+
+    Up to `original_context` tokens nothing changes; up to twice that the stretch is 3, up to four times 7.
+
+    Source: `get_ntk_alpha` of the first Qwen's modeling code (Qwen team 2023, arXiv 2309.16609, section 2.5).
+    """
+
+    original_context: int
+    depends_on_length: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        _check_context("original_context", self.original_context)
+
+    def stretch(self, length: int | None) -> float:
+        """The NTK factor for a row of `length` tokens; 1 up to the original context."""
+        doublings = math.ceil(math.log2(max(length or 0, self.original_context) / self.original_context))
+        return float(2 ** (doublings + 1) - 1)
+
+    def inverse_frequencies(self, rotary_dim: int, base: float, length: int | None = None) -> tuple[float, ...]:
+        return _geometric(rotary_dim, _ntk_base(base, self.stretch(length), rotary_dim))
 
 
 @dataclass(frozen=True, repr=False)
@@ -461,6 +484,7 @@ SCALINGS: dict[str, type[Scaling]] = {
     "linear": Linear,
     "ntk": NTKAware,
     "dynamic": DynamicNTK,
+    "stepped-ntk": SteppedNTK,
     "yarn": YaRN,
     "longrope": LongRoPE,
     "llama3": Llama3,

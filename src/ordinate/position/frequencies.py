@@ -8,6 +8,7 @@ from ordinate.frequencies import (
     NTKAware,
     Proportional,
     Scaling,
+    SteppedNTK,
     YaRN,
     inverse_frequencies,
 )
@@ -20,6 +21,7 @@ __all__ = [
     "NTKAware",
     "Proportional",
     "Scaling",
+    "SteppedNTK",
     "YaRN",
     "inverse_frequencies",
 ]

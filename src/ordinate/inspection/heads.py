@@ -1,0 +1,152 @@
+"""Heads of a kind of layer, and how many numbers one token leaves in its cache.
+
+Multi-head, grouped-query and multi-query layers cache a key and a value of D channels for each of G heads: 2 G D numbers.
+Multi-head latent attention (DeepSeek-AI 2024, arXiv 2405.04434, section 2.1) caches one latent and one rotated key for all
+heads. Recurrent layers keep a state of constant size instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ordinate.inspection.provenance import Value, unknown
+from ordinate.inspection.record import Attention
+from ordinate.inspection.section import Section
+
+__all__ = ["HEADS", "HEAD_DIM", "KV_HEADS", "latent", "layer_without_attention", "multi_head"]
+
+HEADS = ("num_attention_heads", "n_head", "n_heads", "num_heads", "attention_heads", "heads", "encoder_attention_heads")
+KV_HEADS = (
+    "num_key_value_heads",
+    "num_kv_heads",
+    "n_kv_heads",
+    "n_head_kv",
+    "num_attention_groups",
+    "attn_config.kv_n_heads",
+)
+HEAD_DIM = ("head_dim", "kv_channels", "d_kv", "d_head", "attention_head_size", "attention_head_dim", "head_width")
+NO_STATE = Value(0, "family", "nothing is kept apart from keys and values")
+
+
+def multi_head(
+    heads: tuple[str, ...] = HEADS,
+    kv_heads: tuple[str, ...] = KV_HEADS,
+    head_dim: tuple[str, ...] = HEAD_DIM,
+    *,
+    kv_rule: Callable[[Section], Value | None] = lambda section: None,
+    derive_head_dim: bool = True,
+) -> Callable[[Section, str, Value], Attention]:
+    """A reader of plain heads.
+
+    Args:
+        heads, kv_heads, head_dim: the keys, in order of preference.
+        kv_rule: where a family counts its key-value heads by another rule; None from it means no such rule here.
+        derive_head_dim: take width / heads where no key states the head.
+    """
+
+    def read(section: Section, kind: str, hidden_size: Value) -> Attention:
+        num_heads = section.integer(*heads)
+        num_kv_heads = kv_rule(section) or section.integer(*kv_heads)
+        if not num_kv_heads.known:
+            num_kv_heads = _as_many(num_heads)
+        dim = section.integer(*head_dim)
+        nulled = dim.source == "family" and any(key in section.raw for key in head_dim)  # null asks for the derived width
+        if derive_head_dim and (nulled or not dim.known):
+            dim = _derived_head_dim(section, num_heads, hidden_size)
+        value_dim = section.integer("v_head_dim") if section.has("v_head_dim") or "v_head_dim" in section.defaults else dim
+        _check_groups(section, num_heads, num_kv_heads)
+        width = unknown("heads or their width are unknown")
+        if num_kv_heads.known and dim.known and value_dim.known:
+            numbers = num_kv_heads.value * (dim.value + value_dim.value)
+            formula = f"{num_kv_heads.value} key-value heads x ({dim.value} key + {value_dim.value} value channels)"
+            width = Value(numbers, "derived", formula)
+        return Attention(_sort(num_heads, num_kv_heads), num_heads, num_kv_heads, dim, value_dim, width, NO_STATE)
+
+    return read
+
+
+def _as_many(num_heads: Value) -> Value:
+    if not num_heads.known:
+        return unknown("the number of heads is unknown")
+    return Value(num_heads.value, "derived", "as many as query heads: no key says otherwise")
+
+
+def _derived_head_dim(section: Section, num_heads: Value, hidden_size: Value) -> Value:
+    if not num_heads.known or not hidden_size.known:
+        return unknown("neither stated nor derivable: width or heads are unknown")
+    if hidden_size.value % num_heads.value:
+        section.log.note(
+            "head-dim-underivable",
+            "warning",
+            f"{hidden_size.value} channels do not divide into {num_heads.value} heads, and no key states the head",
+            {hidden_size.detail: hidden_size.value, num_heads.detail: num_heads.value},
+            "state head_dim in the file",
+        )
+        return unknown(f"{hidden_size.value} / {num_heads.value} is not whole, and no key states the head")
+    return Value(hidden_size.value // num_heads.value, "derived", f"{hidden_size.value} / {num_heads.value} heads")
+
+
+def _check_groups(section: Section, num_heads: Value, num_kv_heads: Value) -> None:
+    if num_heads.known and num_kv_heads.known and num_heads.value % num_kv_heads.value:
+        section.log.note(
+            "groups-uneven",
+            "warning",
+            f"{num_heads.value} query heads cannot share {num_kv_heads.value} key-value heads evenly",
+            {num_heads.detail: num_heads.value, num_kv_heads.detail: num_kv_heads.value},
+            "query heads are a multiple of key-value heads",
+        )
+
+
+def _sort(num_heads: Value, num_kv_heads: Value) -> Value:
+    if not num_heads.known or not num_kv_heads.known:
+        return unknown("heads are unknown")
+    name = "multi-head" if num_heads.value == num_kv_heads.value else "grouped-query"
+    if num_kv_heads.value == 1 and num_heads.value > 1:
+        name = "multi-query"
+    return Value(name, "derived", f"{num_heads.value} query heads on {num_kv_heads.value} key-value heads")
+
+
+def latent(*, indexer: bool = False, rotated: bool = True) -> Callable[[Section, str, Value], Attention]:
+    """A reader of multi-head latent attention.
+
+    Args:
+        indexer: whether each layer also caches the keys of a sparse indexer (`index_head_dim` channels).
+        rotated: whether the shared key of `qk_rope_head_dim` channels is kept apart, as in all known models.
+    """
+
+    def read(section: Section, kind: str, hidden_size: Value) -> Attention:
+        num_heads = section.integer(*HEADS)
+        nope, rope = section.integer("qk_nope_head_dim", least=0), section.integer("qk_rope_head_dim", least=0)
+        head = unknown("qk_nope_head_dim or qk_rope_head_dim is unknown")
+        if nope.known and rope.known:
+            formula = f"qk_nope_head_dim {nope.value} + qk_rope_head_dim {rope.value}"
+            head = Value(nope.value + rope.value, "derived", formula)
+            stated = section.find("head_dim")
+            if stated is not None and stated[1] not in (head.value, rope.value):
+                section.log.note(
+                    "head-dim-misleads",
+                    "info",
+                    f"head_dim {stated[1]} is not the width of a query head: that is {head.value}",
+                    {section.at("head_dim"): stated[1], section.at("qk_nope_head_dim"): nope.value},
+                    "read qk_nope_head_dim + qk_rope_head_dim instead; readers that trust head_dim size the cache wrongly",
+                )
+        rank = section.integer("kv_lora_rank")
+        keys = section.integer("index_head_dim") if indexer else None
+        width = unknown("kv_lora_rank or qk_rope_head_dim is unknown")
+        if rank.known and rope.known:
+            formula = f"latent {rank.value} + rotated key {rope.value}"
+            numbers = rank.value + rope.value
+            if keys is not None and keys.known:
+                formula, numbers = f"{formula} + indexer key {keys.value}", numbers + keys.value
+            width = Value(numbers, "derived", formula)
+        sort = Value("multi-head latent", "family", section.origin)
+        return Attention(sort, num_heads, _as_many(num_heads), head, section.integer("v_head_dim"), width, NO_STATE)
+
+    return read
+
+
+def layer_without_attention(sort: str, state: Value, origin: str) -> Attention:
+    """Heads of a layer that has none: a recurrence, a convolution, a feed-forward layer."""
+    absent = unknown(f"no attention in this layer ({sort})")
+    nothing = Value(0, "family", "no keys or values are cached")
+    return Attention(Value(sort, "family", origin), absent, absent, absent, absent, nothing, state)

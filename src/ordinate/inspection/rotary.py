@@ -1,0 +1,372 @@
+"""From a file to a rotation: which channels turn, in which layout, from which base, under which scaling.
+
+A family's row gives a `RotaryRule`: what its code fixes (the layout above all, which no config states) and under which keys
+its file keeps the rest. Base and partial factor are looked for where the newest dialect puts them first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ordinate.errors import OrdinateError
+from ordinate.frequencies import LongRoPE, inverse_frequencies
+from ordinate.inspection.frame import Frame, Reader
+from ordinate.inspection.provenance import Value, unknown
+from ordinate.inspection.record import Encoding
+from ordinate.inspection.rotation import Rotation
+from ordinate.inspection.scaling import ScalingRead, dialects, read_scaling
+from ordinate.inspection.section import Section
+from ordinate.spec import PositionSpec
+
+__all__ = ["NO_ROTATION", "RotaryRule", "rope"]
+
+FULL, SLIDING = "full_attention", "sliding_attention"
+SECTION_AXES = {3: ("time", "height", "width"), 4: ("order", "width", "height", "time"), 2: ("height", "width")}
+
+
+@dataclass(frozen=True)
+class RotaryRule:
+    """What a family's code fixes about its rotation, and where its file keeps the rest.
+
+    Args:
+        layout: "half" or "interleaved"; None where the code has not been read.
+        layout_key: a flag of the file that means "interleaved", on where absent.
+        partial, count: keys of the share of channels that turn, and of their number.
+        slice_key: a key of the number of channels kept apart for turning (latent attention).
+        share: the share that turns, where the code fixes it.
+        base: keys of the base.
+        local_base, global_base: keys of the base of windowed layers, and of the others.
+        base_times: a key of a number that multiplies the base.
+        scales: the kinds of layer that the file's scaling reaches; empty means all.
+        axes, sharing: for positions of several axes, see `Rotation`.
+        sections, sections_interleaved: whether the scaling's dictionary may split the ladder into axes, and how.
+        last: whether the last channels turn instead of the first.
+        mscale_on_scores: whether the family's attention multiplies scores by YaRN's magnitude squared.
+        scaling: reads the scaling where the family has its own way.
+        turns_back: whether the code turns by minus the angle.
+    """
+
+    layout: str | None = "half"
+    layout_key: str = ""
+    partial: tuple[str, ...] = ("partial_rotary_factor", "rotary_pct", "rope_pct", "rotary_fraction")
+    count: tuple[str, ...] = ("rotary_dim",)
+    slice_key: str = ""
+    share: float = 1.0
+    base: tuple[str, ...] = ("rope_theta", "rotary_emb_base", "rotary_base", "rope_base", "rotary_embedding_base")
+    local_base: tuple[str, ...] = ()
+    global_base: tuple[str, ...] = ()
+    base_times: str = ""
+    scales: tuple[str, ...] = ()
+    axes: tuple[str, ...] = ("tokens",)
+    sharing: str = ""
+    sections: bool = True
+    sections_interleaved: bool = False
+    last: bool = False
+    mscale_on_scores: bool = False
+    scaling: Callable[[Frame], ScalingRead] | None = None
+    turns_back: bool = False
+
+
+NO_ROTATION = Encoding(Value("none", "family", "no encoding acts on these layers"), "nowhere", spec=PositionSpec("none"))
+
+
+def rope(rule: RotaryRule, *, rotates: Callable[[Frame], Value] | None = None) -> Reader:
+    """A reader of rotary encodings.
+
+    Args:
+        rule: what the family fixes.
+        rotates: whether this kind of layer turns at all: a Value of True or False with its provenance.
+    """
+
+    def read(frame: Frame) -> Encoding | None:
+        turns = rotates(frame) if rotates is not None else Value(True, "family", frame.origin)
+        if turns.value is False:
+            kind = Value("none", turns.source, turns.detail)
+            return Encoding(kind, "nowhere", spec=PositionSpec("none"), note="no position encoding in these layers (NoPE)")
+        return _rotary(frame, rule)
+
+    return read
+
+
+def _rotary(frame: Frame, rule: RotaryRule) -> Encoding:
+    held = dialects(frame.section, frame.kind)
+    head_dim = frame.attention.head_dim
+    scaling = _scaling(frame, rule)
+    layout = _layout(frame, rule)
+    base = _base(frame, rule, held)
+    rotary_dim = _rotary_dim(frame, rule, held, scaling)
+    axes, sharing, sections = rule.axes, rule.sharing, None
+    if rule.sections:
+        split = _sections(frame, rule, held)
+        if split is not None:
+            axes, sharing, sections = split
+    rotation = Rotation(
+        layout,
+        head_dim,
+        rotary_dim,
+        base,
+        scaling.rule,
+        scaling.settings,
+        scaling.record,
+        axes,
+        sharing,
+        sections,
+        rule.last,
+    )
+    _check(frame, rotation)
+    name = "rope" if len(axes) == 1 else "mrope" if sections is not None else "rope2d" if len(axes) == 2 else "rope3d"
+    kind = Value(name, "family" if sections is None else "file", frame.origin if sections is None else sections.detail)
+    note = "turns by minus the angle: a checkpoint is not interchangeable with the usual direction" if rule.turns_back else ""
+    return Encoding(kind, "queries and keys", rotation, spec=_spec(rotation, rule), note=note)
+
+
+def _layout(frame: Frame, rule: RotaryRule) -> Value:
+    if rule.layout_key:
+        flag = frame.section.flag(rule.layout_key)
+        if flag.source == "file":
+            return Value("interleaved" if flag.value else "half", "file", flag.detail)
+        return Value("interleaved", "family", f"{rule.layout_key} is on by default: {frame.origin}")
+    if rule.layout is None:
+        return unknown(f"the code of {frame.origin} has not been read; no config states a layout")
+    return Value(rule.layout, "family", frame.origin)
+
+
+def _scaling(frame: Frame, rule: RotaryRule) -> ScalingRead:
+    if rule.scaling is not None:
+        return rule.scaling(frame)
+    if rule.scales and frame.kind not in rule.scales and not _nested(frame.section, frame.kind):
+        reached = " and ".join(kind.replace("_", " ") for kind in rule.scales)
+        return ScalingRead(Value("none", "family", f"{frame.origin} scales only {reached}"))
+    return read_scaling(
+        frame.section,
+        frame.kind,
+        claimed=frame.claimed,
+        trained=frame.trained,
+        mscale_on_scores=rule.mscale_on_scores,
+    )
+
+
+def _nested(section: Section, kind: str) -> bool:
+    """Whether the file keeps one dictionary for each kind of layer, this one among them."""
+    return any(held.path.endswith(f".{kind}") for held in dialects(section, kind))
+
+
+def _base(frame: Frame, rule: RotaryRule, held: list[Section]) -> Value:
+    """The base of this kind of layer: the newest dialect first, then the family's keys, then its default."""
+    section, candidates = frame.section, []
+    for place in held:
+        if place.has("rope_theta"):
+            candidates.append(place.number("rope_theta", above=1))
+    own = rule.local_base if frame.kind == SLIDING else rule.global_base
+    keys = own + rule.base
+    listed = section.find("layer_rope_theta") or section.find("rope_theta")
+    if listed is not None and isinstance(listed[1], list):
+        candidates.append(_of_layers(frame, listed[0], listed[1]))
+        keys = tuple(key for key in keys if key != "rope_theta")
+    for key in keys:
+        if section.has(key):
+            candidates.append(section.number(key, above=1))
+            if key in own:
+                break
+    if candidates:
+        _compare_bases(frame, candidates, bool(own))
+        return _times(frame, rule, candidates[0])
+    default = _default_base(frame, own)
+    return _times(frame, rule, default)
+
+
+def _default_base(frame: Frame, own: tuple[str, ...]) -> Value:
+    parameters = frame.section.defaults.get("rope_parameters")
+    origin = f"default of {frame.origin}"
+    if isinstance(parameters, Mapping):
+        nested = parameters.get(frame.kind)
+        theta = nested.get("rope_theta") if isinstance(nested, Mapping) else parameters.get("rope_theta")
+        if theta is not None:
+            return Value(float(theta), "family", origin)
+    for key in (*own, "rope_theta"):
+        theta = frame.section.defaults.get(key)
+        if isinstance(theta, int | float):
+            return Value(float(theta), "family", origin)
+    return unknown(frame.section.defaults.get("rope_theta_unknown") or "no base in the file, and this family has no default")
+
+
+def _of_layers(frame: Frame, key: str, bases: list[Any]) -> Value:
+    """The base of these layers, from a list with one base a layer."""
+    path = frame.section.at(key)
+    own = [bases[index] for index in frame.indices if index < len(bases)]
+    if not own or any(isinstance(base, bool) or not isinstance(base, int | float) or base <= 1 for base in own):
+        return unknown(f"{path} gives these layers no usable base")
+    if len(set(own)) > 1:
+        return unknown(f"{path} gives layers of one kind different bases")
+    return Value(own[0], "file", path)
+
+
+def _times(frame: Frame, rule: RotaryRule, base: Value) -> Value:
+    if not rule.base_times or not base.known:
+        return base
+    ratio = frame.section.number(rule.base_times, above=0)
+    if ratio.source != "file":
+        return base
+    return Value(base.value * ratio.value, "derived", f"{base.value:g} ({base.detail}) x {ratio.value:g} ({ratio.detail})")
+
+
+def _compare_bases(frame: Frame, candidates: list[Value], per_kind: bool) -> None:
+    known = [value for value in candidates if value.source == "file"]
+    if per_kind or len({float(value.value) for value in known}) < 2:
+        return
+    frame.section.log.note(
+        "spellings-disagree",
+        "warning",
+        "the base stands in the file more than once, with different values",
+        {value.detail: value.value for value in known},
+        f"keep one; {known[0].detail} is taken here",
+    )
+
+
+def _rotary_dim(frame: Frame, rule: RotaryRule, held: list[Section], scaling: ScalingRead) -> Value:
+    section, head_dim = frame.section, frame.attention.head_dim
+    if rule.slice_key:
+        return _even(section, section.integer(rule.slice_key))
+    if not head_dim.known:
+        return unknown("the width of a head is unknown")
+    proportional = scaling.rule.value == "proportional"
+    counts = [section.integer(key) for key in rule.count if section.has(key)]
+    shares = [place.number("partial_rotary_factor", above=0) for place in held if place.has("partial_rotary_factor")]
+    shares += [section.number(key, above=0) for key in rule.partial if section.has(key)]
+    shares = [value for value in shares if value.known]
+    counts = [value for value in counts if value.known]
+    if proportional:
+        return Value(head_dim.value, "derived", "proportional: the ladder spans the whole head, the rest of it stands still")
+    if shares:
+        dims = {value.detail: int(head_dim.value * value.value) for value in shares}
+        dims |= {value.detail: value.value for value in counts}
+        if len(set(dims.values())) > 1:
+            section.log.note(
+                "spellings-disagree",
+                "warning",
+                "the file states more than one number of rotated channels",
+                {value.detail: value.value for value in [*shares, *counts]},
+                f"keep one; {shares[0].detail} is taken here",
+            )
+        share = shares[0]
+        formula = f"{head_dim.value} head channels x {share.value:g} ({share.detail})"
+        return _even(section, Value(int(head_dim.value * share.value), "derived", formula))
+    if counts:
+        return _even(section, counts[0])
+    default = _default_share(frame, rule)
+    if default.value == 1:
+        return _even(section, Value(head_dim.value, "derived", "the whole head turns"))
+    formula = f"{head_dim.value} head channels x {default.value:g} ({default.detail})"
+    return _even(section, Value(int(head_dim.value * default.value), "derived", formula))
+
+
+def _default_share(frame: Frame, rule: RotaryRule) -> Value:
+    count = next((frame.section.defaults[key] for key in rule.count if key in frame.section.defaults), None)
+    if count:
+        return Value(count / frame.attention.head_dim.value, "family", f"default of {frame.origin}")
+    parameters = frame.section.defaults.get("rope_parameters")
+    if isinstance(parameters, Mapping):
+        nested = parameters.get(frame.kind)
+        where = nested if isinstance(nested, Mapping) else parameters
+        share = where.get("partial_rotary_factor")
+        if isinstance(share, int | float):
+            return Value(float(share), "family", f"default of {frame.origin}")
+    return Value(rule.share, "family", frame.origin)
+
+
+def _even(section: Section, dim: Value) -> Value:
+    if not dim.known or (dim.value % 2 == 0 and dim.value > 0):
+        return dim
+    section.log.note(
+        "rotated-channels-odd",
+        "error",
+        f"{dim.value} rotated channels: a rotation turns pairs",
+        {dim.detail: dim.value},
+        "state an even number of rotated channels",
+    )
+    return unknown(f"{dim.value} channels ({dim.detail}) do not make pairs")
+
+
+def _sections(frame: Frame, rule: RotaryRule, held: list[Section]) -> tuple[tuple[str, ...], str, Value] | None:
+    """How the file splits the ladder over axes, if it does."""
+    for place in held:
+        for key in ("mrope_section", "xdrope_section"):
+            if not place.has(key):
+                continue
+            sections = place.numbers(key)
+            if not sections.known or any(size < 1 or size != int(size) for size in sections.value):
+                return None
+            whole = Value([int(size) for size in sections.value], "file", sections.detail)
+            axes = SECTION_AXES.get(len(whole.value))
+            if axes is None:
+                return None
+            flag = place.flag("mrope_interleaved")
+            mixed = flag.value if flag.source == "file" else rule.sections_interleaved
+            return axes, "interleaved" if mixed else "sections", whole
+    return None
+
+
+def _check(frame: Frame, rotation: Rotation) -> None:
+    """Note settings that cannot be computed together, which only the whole rotation shows."""
+    section = frame.section
+    if rotation.rotary_dim.known and rotation.head_dim.known and rotation.rotary_dim.value > rotation.head_dim.value:
+        section.log.note(
+            "rotated-channels-exceed-head",
+            "error",
+            f"{rotation.rotary_dim.value} channels turn, but a head has {rotation.head_dim.value}",
+            {rotation.rotary_dim.detail: rotation.rotary_dim.value, rotation.head_dim.detail: rotation.head_dim.value},
+            "correct the share or the head",
+        )
+    if (
+        rotation.sections is not None
+        and rotation.rotary_dim.known
+        and sum(rotation.sections.value) * 2 != rotation.rotary_dim.value
+    ):
+        section.log.note(
+            "sections-do-not-add-up",
+            "warning",
+            f"the sections hold {sum(rotation.sections.value)} pairs, but {rotation.rotary_dim.value // 2} turn",
+            {rotation.sections.detail: rotation.sections.value},
+            "sections count pairs and add up to half the rotated channels",
+        )
+    if not (rotation.base.known and rotation.ladder_dim and rotation.scaling is not None):
+        return
+    try:
+        inverse_frequencies(rotation.ladder_dim, rotation.base.value, rotation.scaling, None)
+    except (OrdinateError, ArithmeticError, ValueError) as error:
+        listed = isinstance(rotation.scaling, LongRoPE)
+        section.log.note(
+            "scaling-length-mismatch" if listed else "scaling-unusable",
+            "error",
+            f"the scaling does not fit the rotation: {error}",
+            {rotation.rotary_dim.detail: rotation.rotary_dim.value},
+            "one divisor for each rotated pair" if listed else "correct the setting",
+        )
+
+
+def _spec(rotation: Rotation, rule: RotaryRule) -> PositionSpec | None:
+    """What `ordinate.position.build` takes: only where everything is known and the catalogue has the encoding."""
+    layout, base, rotary_dim = rotation.layout, rotation.base, rotation.rotary_dim
+    if rotation.inverse_frequencies() is None or not layout.known or rule.turns_back:
+        return None
+    settings: dict[str, Any] = {"layout": layout.value, "base": float(base.value)}
+    sliced = bool(rule.slice_key) or rule.last
+    if not sliced and not rotation.head_dim.known:
+        return None
+    settings["head_dim"] = rotary_dim.value if sliced else rotation.head_dim.value
+    if settings["head_dim"] < rotary_dim.value:
+        return None
+    if settings["head_dim"] != rotary_dim.value:
+        settings["rotary_dim"] = rotary_dim.value
+    if rotation.sections is not None:
+        settings["sections"] = list(rotation.sections.value)
+        settings["interleaved_axes"] = rotation.sharing == "interleaved"
+        return PositionSpec("multimodal-rotary", settings, rotation.scaling)
+    if len(rotation.axes) > 1:
+        if rotation.sharing != "ladder each":
+            return None
+        settings["num_axes"] = len(rotation.axes)
+        return PositionSpec("axial-rotary", settings, rotation.scaling)
+    return PositionSpec("rotary", settings, rotation.scaling)

@@ -1,0 +1,234 @@
+"""One section of a config, read strictly: a key gives a value with its path, a family default, or "unknown" with the reason.
+
+Configs come from strangers. A string where a number belongs, a NaN, a context of minus one: each is noted as a finding and
+read as unknown, never raised and never guessed. `null` is the same as absent everywhere.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ordinate.inspection.provenance import Value, unknown
+from ordinate.inspection.record import Finding, Severity
+
+__all__ = ["Log", "Section"]
+
+TOKENS_LIMIT = 10**9
+"""No context, table or width of a real model reaches this."""
+
+
+@dataclass
+class Log:
+    """The findings made while reading, each once."""
+
+    findings: list[Finding] = field(default_factory=list)
+
+    def note(self, name: str, severity: Severity, message: str, evidence: Mapping[str, Any], todo: str) -> None:
+        """Keep a finding, unless the very same stands there already."""
+        finding = Finding(name, severity, message, dict(evidence), todo)
+        if finding not in self.findings:
+            self.findings.append(finding)
+
+
+@dataclass(frozen=True)
+class Section:
+    """A dictionary of the file with its path and the defaults of the family that reads it.
+
+    Args:
+        raw: the dictionary.
+        path: where it stands in the file, "" for the top level.
+        defaults: what the family's code takes where a key is missing.
+        origin: whose defaults these are.
+        log: where findings go.
+    """
+
+    raw: Mapping[str, Any]
+    path: str
+    defaults: Mapping[str, Any]
+    origin: str
+    log: Log
+
+    def at(self, key: str) -> str:
+        """The path of a key of this section."""
+        return f"{self.path}.{key}" if self.path else key
+
+    def find(self, *keys: str) -> tuple[str, Any] | None:
+        """The first of `keys` (dots descend) that is present and not null, with what stands there."""
+        for key in keys:
+            held: Any = self.raw
+            for step in key.split("."):
+                held = held.get(step) if isinstance(held, Mapping) else None
+            if held is not None:
+                return key, held
+        return None
+
+    def has(self, *keys: str) -> bool:
+        """Whether one of `keys` is present and not null."""
+        return self.find(*keys) is not None
+
+    def sub(self, key: str) -> Section | None:
+        """The section under `key`, where a dictionary stands."""
+        held = self.raw.get(key)
+        if not isinstance(held, Mapping):
+            return None
+        default = self.defaults.get(key)
+        defaults = default if isinstance(default, Mapping) else {}
+        return Section(held, self.at(key), defaults, self.origin, self.log)
+
+    def dictionary_expected(self, key: str) -> None:
+        """Note that `key` holds something else than the dictionary it should."""
+        self._wrong_type(self.at(key), self.raw[key], "a dictionary")
+
+    def integer(self, *keys: str, least: int = 1, most: int = TOKENS_LIMIT) -> Value:
+        """A whole number in [least, most]."""
+        return self._read(keys, lambda path, value: self._whole(path, value, least, most))
+
+    def number(self, *keys: str, least: float = -math.inf, above: float = -math.inf) -> Value:
+        """A finite number, at least `least` and greater than `above`."""
+        return self._read(keys, lambda path, value: self._finite(path, value, least, above))
+
+    def flag(self, *keys: str) -> Value:
+        """A boolean."""
+        return self._read(keys, self._boolean)
+
+    def text(self, *keys: str) -> Value:
+        """A string."""
+        return self._read(keys, self._string)
+
+    def numbers(self, *keys: str) -> Value:
+        """A list of finite numbers."""
+        return self._read(keys, self._list)
+
+    def strings(self, *keys: str) -> Value:
+        """A list of strings."""
+        return self._read(keys, self._strings)
+
+    def _read(self, keys: Iterable[str], take: Any) -> Value:
+        for key in keys:
+            found = self.find(key)
+            if found is not None:
+                value = take(self.at(key), found[1])
+                if value is None:
+                    return unknown(f"{self.at(key)} holds no usable value")
+                return Value(value, "file", self.at(key))
+        for key in keys:
+            held: Any = self.defaults
+            for step in key.split("."):
+                held = held.get(step) if isinstance(held, Mapping) else None
+            if held is not None:
+                return Value(held, "family", f"default of {self.origin} for {key}")
+        return unknown(f"no {' or '.join(keys)} in the file, and no default")
+
+    def _whole(self, path: str, value: Any, least: int, most: int) -> int | None:
+        number = self._as_number(path, value)
+        if number is None:
+            return None
+        if number != int(number):
+            self._wrong_range(path, value, "a whole number")
+            return None
+        if not least <= number <= most:
+            self._wrong_range(path, value, f"a whole number from {least} to {most}")
+            return None
+        return int(number)
+
+    def _finite(self, path: str, value: Any, least: float, above: float) -> float | None:
+        number = self._as_number(path, value)
+        if number is None:
+            return None
+        if number < least or number <= above:
+            bound = f"above {above:g}" if above != -math.inf else f"of {least:g} or more"
+            self._wrong_range(path, value, f"a number {bound}")
+            return None
+        return number
+
+    def _as_number(self, path: str, value: Any) -> Any:
+        if isinstance(value, str):
+            try:
+                number = float(value)
+            except ValueError:
+                self._wrong_type(path, value, "a number")
+                return None
+            self.log.note(
+                "number-as-text",
+                "warning",
+                f"{path} is a number written as text",
+                {path: value},
+                "write it without quotes; some readers refuse text, some multiply it",
+            )
+            value = number
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            self._wrong_type(path, value, "a number")
+            return None
+        try:
+            finite = math.isfinite(value)
+        except OverflowError:
+            finite = False
+        if not finite:
+            self._wrong_range(path, value if isinstance(value, float) else "an integer past 1e308", "a finite number")
+            return None
+        return value
+
+    def _boolean(self, path: str, value: Any) -> bool | None:
+        if isinstance(value, bool):
+            return value
+        if isinstance(value, int) and value in (0, 1):
+            return bool(value)
+        self._wrong_type(path, value, "true or false")
+        return None
+
+    def _string(self, path: str, value: Any) -> str | None:
+        if isinstance(value, str):
+            return value
+        self._wrong_type(path, value, "text")
+        return None
+
+    def _list(self, path: str, value: Any) -> list[float] | None:
+        if not isinstance(value, list) or not all(_is_finite(item) for item in value):
+            self._wrong_type(path, value, "a list of finite numbers")
+            return None
+        return list(value)
+
+    def _strings(self, path: str, value: Any) -> list[str] | None:
+        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+            self._wrong_type(path, value, "a list of names")
+            return None
+        return list(value)
+
+    def _wrong_type(self, path: str, value: Any, expected: str) -> None:
+        self.log.note(
+            "wrong-type",
+            "error",
+            f"{path} should be {expected}, not {type(value).__name__}",
+            {path: _short(value)},
+            "correct the file; what depends on it is unknown here",
+        )
+
+    def _wrong_range(self, path: str, value: Any, expected: str) -> None:
+        self.log.note(
+            "out-of-range",
+            "error",
+            f"{path} should be {expected}, not {_short(value)}",
+            {path: _short(value)},
+            "correct the file; what depends on it is unknown here",
+        )
+
+
+def _is_finite(value: Any) -> bool:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False
+
+
+def _short(value: Any) -> Any:
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) > 10**18:
+        return f"an integer of {len(str(value)) if abs(value) < 10**4000 else 'thousands of'} digits"
+    if isinstance(value, str | list | dict):
+        shown = str(value)
+        return value if len(shown) <= 80 else shown[:77] + "..."
+    return value
