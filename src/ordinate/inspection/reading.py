@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from ordinate.errors import DataError, MissingDataError, MissingExtraError, OrdinateError
-from ordinate.inspection.gguf_header import MAGIC, Header, read_header
+from ordinate.inspection.gguf.header import MAGIC, Header, read_header
 
 __all__ = ["DEPTH_LIMIT", "SIZE_LIMIT", "Document", "parse_config", "read_document"]
 
@@ -194,7 +194,7 @@ def _parse(data: bytes, name: str) -> tuple[dict[str, Any], str]:
         raise DataError(
             name,
             expected="a JSON object of settings at the top",
-            got=f"a {_JSON_NAMES.get(type(config), type(config).__name__)}",
+            got=_JSON_NAMES.get(type(config), "a number"),
             todo="give the model's config.json, not its vocabulary or index",
         )
     for depth, where, key, value in _leaves(config):
@@ -212,14 +212,7 @@ def _parse(data: bytes, name: str) -> tuple[dict[str, Any], str]:
     return config, text
 
 
-_JSON_NAMES: dict[type, str] = {
-    list: "list",
-    str: "string",
-    int: "number",
-    float: "number",
-    bool: "boolean",
-    type(None): "null",
-}
+_JSON_NAMES: dict[type, str] = {list: "a list", dict: "an object", str: "a string", bool: "a boolean", type(None): "null"}
 
 
 def _object(pairs: list[tuple[str, Any]], name: str) -> dict[str, Any]:
@@ -238,11 +231,7 @@ def _object(pairs: list[tuple[str, Any]], name: str) -> dict[str, Any]:
 
 
 def _short(value: Any) -> str:
-    shown = (
-        json.dumps(value)
-        if isinstance(value, str | int | float | bool | type(None))
-        else f"a {_JSON_NAMES.get(type(value), 'object')}"
-    )
+    shown = _JSON_NAMES[type(value)] if isinstance(value, list | dict) else json.dumps(value)
     return shown if len(shown) <= 40 else shown[:37] + "..."
 
 

@@ -1,0 +1,1 @@
+"""GGUF files: `header` reads the bytes, the other files say what the keys mean, `reader` puts the answer together."""
