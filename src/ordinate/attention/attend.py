@@ -20,10 +20,14 @@ from ordinate.errors import ArgumentError, ArgumentTypeError, RefusedError, Shap
 from ordinate.position.indices import check_positions
 from ordinate.position.protocols import (
     AddsToEmbeddings,
-    AddsToValues,
     BiasesScores,
     RotatesHeads,
     RotatesQueriesAndKeys,
+    adds_to_embeddings,
+    adds_to_values,
+    biases_scores,
+    rotates_heads,
+    rotates_queries_and_keys,
 )
 from ordinate.shapes import check_shape
 
@@ -130,7 +134,7 @@ def attend(
     positions = _positions(query_positions, key_positions, shape, needed=bool(encodings) or bool(mask and mask.needs_positions))
     given = {"query": query, "key": key, "value": value}
     query, key, bias = _apply_encodings(encodings, query, key, *positions, scale=scale)
-    on_values = [one for one in encodings if isinstance(one, AddsToValues)]
+    on_values = [one for one in encodings if adds_to_values(one)]
 
     plainly_causal = bias is None and isinstance(mask, Causal) and _same_rising(*positions)
     visible = None if mask is None or plainly_causal else _visible(mask, *positions, shape, empty_rows)
@@ -184,9 +188,9 @@ def _encodings(encoding: Encoding | Sequence[Encoding] | None) -> tuple[Encoding
     if encoding is None:
         return ()
     given = tuple(encoding) if isinstance(encoding, list | tuple) else (encoding,)
-    faces = (AddsToEmbeddings, RotatesHeads, RotatesQueriesAndKeys, BiasesScores)
     for one in given:
-        if not isinstance(one, faces) or isinstance(one, type):
+        known = adds_to_embeddings(one) or rotates_heads(one) or rotates_queries_and_keys(one) or biases_scores(one)
+        if not known or isinstance(one, type):
             raise ArgumentTypeError(
                 "encoding",
                 expected="an encoding (it has encode, rotate or bias; see ordinate.position.protocols)",
@@ -236,14 +240,14 @@ def _apply_encodings(
     """Queries, keys and the sum of biases after every encoding has acted, in the order given."""
     bias: Tensor | None = None
     for one in encodings:
-        if isinstance(one, AddsToEmbeddings):
+        if adds_to_embeddings(one):
             query = query + _over_heads("query", one.encode(query_positions), query)
             key = key + _over_heads("key", one.encode(key_positions), key)
-        if isinstance(one, RotatesQueriesAndKeys):
+        if rotates_queries_and_keys(one):
             query, key = one.rotate_query(query, query_positions), one.rotate_key(key, key_positions)
-        elif isinstance(one, RotatesHeads):
+        elif rotates_heads(one):
             query, key = one.rotate(query, query_positions), one.rotate(key, key_positions)
-        if isinstance(one, BiasesScores):
+        if biases_scores(one):
             if one.needs_content:
                 term = one.bias(query_positions, key_positions, query, key, scale)
             else:

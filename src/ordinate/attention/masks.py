@@ -221,7 +221,10 @@ def _mask(name: str, mask: object) -> Mask:
 def check_mask(mask: object, visible: Tensor, shape: tuple[int, int, int, int]) -> None:
     """Raise unless what `mask` answered broadcasts to [B, H, T, S]."""
     padded = (1,) * (4 - visible.ndim) + tuple(visible.shape)
-    if len(padded) != 4 or any(size not in (1, full) for size, full in zip(padded, shape, strict=True)):
+    if len(padded) != 4 or any(
+        size != 1 and size != full  # `in` would not compare symbolic sizes
+        for size, full in zip(padded, shape, strict=True)
+    ):
         raise ShapeError(
             "mask",
             expected=f"visibility that broadcasts to [B, H, T, S] = {shape}",

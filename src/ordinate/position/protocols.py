@@ -7,11 +7,22 @@ are always given: integers [T] or [B, T] (floats where time is continuous), neve
 
 from __future__ import annotations
 
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeGuard, runtime_checkable
 
 from torch import Tensor
 
-__all__ = ["AddsToEmbeddings", "AddsToValues", "BiasesScores", "RotatesHeads", "RotatesQueriesAndKeys"]
+__all__ = [
+    "AddsToEmbeddings",
+    "AddsToValues",
+    "BiasesScores",
+    "RotatesHeads",
+    "RotatesQueriesAndKeys",
+    "adds_to_embeddings",
+    "adds_to_values",
+    "biases_scores",
+    "rotates_heads",
+    "rotates_queries_and_keys",
+]
 
 
 @runtime_checkable
@@ -74,3 +85,31 @@ class AddsToValues(Protocol):
     def value_term(self, weights: Tensor, query_positions: Tensor, key_positions: Tensor) -> Tensor:
         """Attention weights [B, H, T, S] to a term [B, H, T, V] added to the output."""
         ...
+
+
+# torch.compile does not follow isinstance with a protocol; these ask the same question by the method's name.
+
+
+def adds_to_embeddings(encoding: object) -> TypeGuard[AddsToEmbeddings]:
+    """Whether `encoding` has face one."""
+    return hasattr(encoding, "encode")
+
+
+def rotates_heads(encoding: object) -> TypeGuard[RotatesHeads]:
+    """Whether `encoding` turns queries and keys alike."""
+    return hasattr(encoding, "rotate")
+
+
+def rotates_queries_and_keys(encoding: object) -> TypeGuard[RotatesQueriesAndKeys]:
+    """Whether `encoding` turns queries and keys each in its way."""
+    return hasattr(encoding, "rotate_query") and hasattr(encoding, "rotate_key")
+
+
+def biases_scores(encoding: object) -> TypeGuard[BiasesScores]:
+    """Whether `encoding` has face three."""
+    return hasattr(encoding, "bias") and hasattr(encoding, "needs_content")
+
+
+def adds_to_values(encoding: object) -> TypeGuard[AddsToValues]:
+    """Whether `encoding` has a term on the output side."""
+    return hasattr(encoding, "value_term")
