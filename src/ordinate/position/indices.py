@@ -1,7 +1,8 @@
 """Positions as tensors: of a row, of padded rows, of packed documents, of tokens that follow a cache.
 
 Every encoding here is a function of positions that the caller gives. Left padding, packing, a cache: all are just other
-integers, and this file makes them. Results are int64, [T] or [B, T], on the device of what came in.
+integers, and this file makes them. Results are int64, [T] or [B, T], on the device of what came in. Positions with several
+axes (grids, text among images) are made in `ordinate.position.axes` and offered here too.
 """
 
 from __future__ import annotations
@@ -12,9 +13,24 @@ import torch
 from torch import Tensor
 
 from ordinate.errors import ArgumentError, ArgumentTypeError, ShapeError
+from ordinate.position.axes import Grid, following, grid, multimodal, on_every_axis, padded
 from ordinate.shapes import check_shape
 
-__all__ = ["appended", "check_positions", "consecutive", "documents", "from_cumulative", "from_lengths", "from_mask"]
+__all__ = [
+    "Grid",
+    "appended",
+    "check_positions",
+    "consecutive",
+    "documents",
+    "following",
+    "from_cumulative",
+    "from_lengths",
+    "from_mask",
+    "grid",
+    "multimodal",
+    "on_every_axis",
+    "padded",
+]
 
 _INTEGERS = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
 _CONTINUOUS = (torch.float32, torch.float64)

@@ -1,0 +1,312 @@
+"""Positions with several axes: patches of an image or a video, and text that stands between them.
+
+One convention everywhere: a token's position is a row, so positions with A axes are [T, A], or [B, T, A] where rows of a batch
+differ. The axes are (height, width), or (frames, height, width), in that order, and tokens run in reading order, the last axis
+fastest. `ordinate.position.indices` offers these functions under its own name.
+
+Sources: Wang et al. 2024, arXiv 2409.12191, section 2.1 (M-RoPE, Qwen2-VL); Bai et al. 2025, arXiv 2502.13923, section 2.1.2
+(absolute time, Qwen2.5-VL); Carion et al. 2020, arXiv 2005.12872 and Simeoni et al. 2025, arXiv 2508.10104 (coordinates).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+import torch
+from torch import Tensor
+
+from ordinate.errors import ArgumentError, ArgumentTypeError, ShapeError
+from ordinate.shapes import check_shape
+
+__all__ = ["Coordinates", "Grid", "following", "grid", "multimodal", "on_every_axis", "padded", "reading_order"]
+
+Coordinates = Literal["pixel", "centred", "corners", "detr"]
+
+
+class Grid(NamedTuple):
+    """The patches of an image (one frame) or a video: frames, height, width, and the seconds from one frame to the next."""
+
+    frames: int
+    height: int
+    width: int
+    seconds_per_frame: float | None = None
+
+
+def grid(
+    *size: int,
+    coordinates: Coordinates = "pixel",
+    reference: Sequence[int] | None = None,
+    normalise: Literal["separate", "max", "min"] = "separate",
+    prefix: int = 0,
+    device: torch.device | str | None = None,
+) -> Tensor:
+    """Positions of a grid of patches: `grid(height, width)` or `grid(frames, height, width)`, in reading order.
+
+    An axis of n patches has, for i = 0, ..., n - 1, the coordinates
+
+    - "pixel": i; with a `reference` of r patches i r / n, which stretches a pretrained grid over another (EVA-02);
+    - "centred": 2 (i + 1/2) / n - 1, the patches' centres in (-1, 1) (DINOv3);
+    - "corners": n equal steps from -1 to 1, both ends included (Perceiver, timm's pixel frequencies);
+    - "detr": 2 pi (i + 1) / (n + 1e-6) (DETR with `normalize`).
+
+    Args:
+        size: patches along each axis, two or three numbers.
+        coordinates: one of the above.
+        reference: for "pixel", the size of the grid that the model was trained on.
+        normalise: for "centred", divide every axis by its own size, by the largest, or by the smallest.
+        prefix: tokens in front (class token, registers) that belong to no patch. They stand at 0 on every axis, where a
+            rotation leaves them as they are; encodings with a vector for them take the grid without them.
+        device: where the result lives.
+
+    Returns:
+        [prefix + product of size, A]: int64 for plain "pixel", else float64.
+
+    Raises:
+        ArgumentError: sizes below 1, other than two or three axes, unknown coordinates, a reference where it has no meaning.
+
+    >>> grid(2, 3).tolist()
+    [[0, 0], [0, 1], [0, 2], [1, 0], [1, 1], [1, 2]]
+    >>> grid(1, 2, coordinates="centred", prefix=1).tolist()
+    [[0.0, 0.0], [0.0, -0.5], [0.0, 0.5]]
+    """
+    _check_size("size", size)
+    if coordinates not in ("pixel", "centred", "corners", "detr"):
+        raise ArgumentError(
+            "coordinates", expected="'pixel', 'centred', 'corners' or 'detr'", got=coordinates, todo="leave it out for 'pixel'"
+        )
+    if normalise not in ("separate", "max", "min"):
+        raise ArgumentError("normalise", expected="'separate', 'max' or 'min'", got=normalise, todo="leave it out")
+    if reference is not None:
+        _check_size("reference", tuple(reference))
+        if coordinates != "pixel" or len(reference) != len(size):
+            raise ArgumentError(
+                "reference",
+                expected=f"{len(size)} sizes, with coordinates='pixel'",
+                got=f"{tuple(reference)} with {coordinates!r}",
+                todo="the other coordinates do not depend on the size of the grid in training",
+            )
+    if isinstance(prefix, bool) or not isinstance(prefix, int) or prefix < 0:
+        raise ArgumentError("prefix", expected="a number of tokens, 0 or more", got=prefix, todo="1 for a class token")
+
+    along = []
+    for axis, length in enumerate(size):
+        steps = torch.arange(length, device=device)
+        if coordinates == "centred":
+            over = {"separate": length, "max": max(size), "min": min(size)}[normalise]
+            along.append(2 * (steps.double() + 0.5) / over - 1)
+        elif coordinates == "corners":
+            along.append(torch.linspace(-1, 1, length, dtype=torch.float64, device=device))
+        elif coordinates == "detr":
+            along.append(2 * math.pi * (steps.double() + 1) / (length + 1e-6))
+        else:
+            along.append(steps if reference is None else steps.double() * reference[axis] / length)
+    patches = torch.stack([each.flatten() for each in torch.meshgrid(*along, indexing="ij")], dim=-1)
+    return torch.cat((patches.new_zeros(prefix, len(size)), patches)) if prefix else patches
+
+
+def multimodal(
+    parts: Sequence[int | Grid | tuple[int, ...]],
+    *,
+    spatial_merge: int = 1,
+    tokens_per_second: float | None = None,
+    device: torch.device | str | None = None,
+) -> Tensor:
+    """Positions (time, height, width) of a row of text, images and videos.
+
+    A text token has the same number on every axis. A patch has start + frame, start + row, start + column. Every part starts
+    one past the highest number before it on any axis, as the paper says. (transformers 5 continues behind a video at
+    start + max(height, width), so that the times of a long video come again in the text behind it. transformers 4, vLLM and
+    the models' authors have the rule used here.)
+
+    Args:
+        parts: in order, a number of text tokens, or a `Grid` (frames, height, width) of patches; a fourth number is the
+            seconds from one frame to the next (second_per_grid_ts).
+        spatial_merge: patches along each side that the model merges into one token; height and width are divided by it (2 in
+            the Qwen-VL models, whose processors report grids before the merge).
+        tokens_per_second: with it, a frame with a time stands at floor(frame * seconds * tokens_per_second) (2 or 4 in
+            Qwen2.5-VL, 25 in Qwen2.5-Omni). Frames without a time count by one.
+        device: where the result lives.
+
+    Returns:
+        int64 [T, 3]. The next token's number is `following(positions)`.
+
+    Raises:
+        ArgumentError: a size below 1, a side that the merge does not divide, seconds without tokens_per_second.
+        ArgumentTypeError: a part of another kind.
+
+    Source: Wang et al. 2024, arXiv 2409.12191, section 2.1; Bai et al. 2025, arXiv 2502.13923, section 2.1.2.
+
+    >>> multimodal([2, Grid(1, 2, 2), 1]).T.tolist()
+    [[0, 1, 2, 2, 2, 2, 4], [0, 1, 2, 2, 3, 3, 4], [0, 1, 2, 3, 2, 3, 4]]
+    """
+    _check_positive_int("spatial_merge", spatial_merge)
+    if tokens_per_second is not None and not (math.isfinite(tokens_per_second) and tokens_per_second > 0):
+        raise ArgumentError("tokens_per_second", expected="a positive number", got=tokens_per_second, todo="see the config")
+    rows, start = [torch.zeros(0, 3, dtype=torch.int64, device=device)], 0
+    for part in parts:
+        if isinstance(part, int) and not isinstance(part, bool):
+            if part < 0:
+                raise ArgumentError("parts", expected="0 or more text tokens", got=part, todo="pass a count of tokens")
+            row = torch.arange(part, device=device).unsqueeze(-1).expand(-1, 3)
+        else:
+            row = _patches(part, spatial_merge, tokens_per_second, device)
+        rows.append(row + start)
+        start += int(row.max()) + 1 if row.numel() else 0
+    return torch.cat(rows)
+
+
+def following(positions: Tensor) -> Tensor:
+    """The number of the next text token behind positions with axes: one past the highest on any axis.
+
+    Padding made by `padded` does not count. With an image before, this is not the number of tokens: the difference is what
+    Qwen's code calls `mrope_position_delta`.
+
+    Args:
+        positions: integers [T, A] or [B, T, A], at least one token.
+
+    Returns:
+        int64 [], or [B]; `consecutive(n, start=following(positions))` are the next n positions.
+
+    Raises:
+        ShapeError: positions without axes, or without tokens.
+
+    >>> following(multimodal([3, Grid(1, 2, 3), 2])).item() - 11
+    -3
+    """
+    sizes = check_shape("positions", positions, "T A | B T A")
+    if sizes["T"] == 0:
+        raise ShapeError("positions", expected="at least one token", got="none", todo="an empty row continues at 0")
+    return positions.long().amax((-2, -1)) + 1
+
+
+def on_every_axis(positions: Tensor, axes: int) -> Tensor:
+    """Text positions [T] or [B, T] as positions [T, A] or [B, T, A] with the same number on every axis.
+
+    >>> on_every_axis(torch.tensor([4, 5]), 3).tolist()
+    [[4, 4, 4], [5, 5, 5]]
+    """
+    check_shape("positions", positions, "T | B T")
+    _check_positive_int("axes", axes)
+    return positions.unsqueeze(-1).expand(*positions.shape, axes)
+
+
+def padded(rows: Sequence[Tensor], side: Literal["left", "right"] = "left") -> tuple[Tensor, Tensor]:
+    """Rows of different lengths as one batch, and the mask of its real tokens.
+
+    Padding stands at 0 on the left, at the last real position on the right, as in `from_mask`.
+
+    Args:
+        rows: positions [T] or [T, A], at least one row, each with at least one token.
+        side: where the padding goes.
+
+    Returns:
+        Positions [B, T] or [B, T, A], and a bool mask [B, T] for `ordinate.attention.Padding`.
+
+    Raises:
+        ArgumentError: no rows, an empty row, an unknown side.
+
+    >>> padded([torch.tensor([0, 1, 2]), torch.tensor([0])])[0].tolist()
+    [[0, 1, 2], [0, 0, 0]]
+    """
+    if side not in ("left", "right"):
+        raise ArgumentError("side", expected="'left' or 'right'", got=side, todo="generation pads on the left")
+    if not rows or any(len(row) == 0 for row in rows):
+        raise ArgumentError("rows", expected="at least one row, none empty", got=[len(row) for row in rows], todo="drop it")
+    longest = max(len(row) for row in rows)
+    filled, real = [], []
+    for row in rows:
+        missing = longest - len(row)
+        fill = torch.zeros_like(row[:1]) if side == "left" else row[-1:]
+        fill = fill.expand(missing, *row.shape[1:])
+        tokens = torch.arange(longest, device=row.device)
+        filled.append(torch.cat((fill, row) if side == "left" else (row, fill)))
+        real.append(tokens >= missing if side == "left" else tokens < len(row))
+    return torch.stack(filled), torch.stack(real)
+
+
+def reading_order(query_positions: Tensor, key_positions: Tensor) -> tuple[Tensor, Tensor]:
+    """Integers that order positions with axes as they are read: by time, then row, then column.
+
+    Queries and keys are ranked together, so that a causal mask can compare them. In a row made by `multimodal` or `grid` this
+    is the order of the tokens.
+
+    Args:
+        query_positions, key_positions: [T, A] and [S, A], or [B, T, A] and [B, S, A].
+
+    Returns:
+        int64 [T] and [S], or [B, T] and [B, S]; equal positions have equal ranks.
+
+    >>> order, _ = reading_order(torch.tensor([[1, 0], [0, 2], [0, 1]]), torch.tensor([[0, 0]]))
+    >>> order.tolist()
+    [3, 2, 1]
+    """
+    if query_positions.ndim != key_positions.ndim:
+        batch = max(query_positions, key_positions, key=lambda positions: positions.ndim).shape[0]
+        query_positions, key_positions = (
+            positions if positions.ndim == 3 else positions.expand(batch, *positions.shape)
+            for positions in (query_positions, key_positions)
+        )
+    elif query_positions.ndim == 3 and query_positions.shape[0] != key_positions.shape[0]:
+        batch = max(query_positions.shape[0], key_positions.shape[0])
+        query_positions, key_positions = (each.expand(batch, -1, -1) for each in (query_positions, key_positions))
+    both = torch.cat((query_positions, key_positions), dim=-2)
+    order = torch.arange(both.shape[-2], device=both.device).expand(both.shape[:-1])
+    for axis in reversed(range(both.shape[-1])):  # stable sorts, last axis first, give the lexicographic order
+        order = order.gather(-1, both[..., axis].gather(-1, order).argsort(dim=-1, stable=True))
+    ordered = both.gather(-2, order.unsqueeze(-1).expand(both.shape))
+    ranks = (ordered.diff(dim=-2, prepend=ordered[..., :1, :]) != 0).any(-1).cumsum(-1)
+    ranks = torch.zeros_like(ranks).scatter(-1, order, ranks)
+    return ranks[..., : query_positions.shape[-2]], ranks[..., query_positions.shape[-2] :]
+
+
+def _patches(part: object, merge: int, tokens_per_second: float | None, device: torch.device | str | None) -> Tensor:
+    """Positions [T, 3] of one image or video whose first patch stands at 0."""
+    if not isinstance(part, tuple | list) or len(part) not in (3, 4):
+        raise ArgumentTypeError(
+            "parts",
+            expected="a number of text tokens, or Grid(frames, height, width) with or without seconds per frame",
+            got=part if isinstance(part, tuple | list) else type(part).__name__,
+            todo="an image is Grid(1, height, width)",
+        )
+    frames, height, width, seconds = Grid(*part)
+    _check_size("parts", (frames, height, width))
+    if height % merge or width % merge:
+        raise ArgumentError(
+            "parts",
+            expected=f"a height and width that spatial_merge ({merge}) divides",
+            got=(height, width),
+            todo="pass the grid of patches before the merge, or spatial_merge=1",
+        )
+    patches = grid(frames, height // merge, width // merge, device=device)
+    if seconds is None:
+        return patches
+    if tokens_per_second is None:
+        raise ArgumentError(
+            "tokens_per_second",
+            expected="a number, since a part says how many seconds a frame lasts",
+            got=None,
+            todo="take it from vision_config, or drop the seconds (Qwen2-VL counts frames)",
+        )
+    if not (math.isfinite(seconds) and seconds >= 0):
+        raise ArgumentError("parts", expected="seconds per frame, 0 or more", got=seconds, todo="temporal_patch_size / fps")
+    # 2/30 of a second is no float: without the guard frame 15 could fall just below its whole number
+    times = (torch.arange(frames, dtype=torch.float64) * (seconds * tokens_per_second) + 1e-9).floor().long()
+    return torch.cat((times.to(patches)[patches[:, :1]], patches[:, 1:]), dim=-1)
+
+
+def _check_size(name: str, size: Sequence[int]) -> None:
+    if len(size) not in (2, 3):
+        raise ArgumentError(
+            name, expected="(height, width) or (frames, height, width)", got=tuple(size), todo="pass two or three sizes"
+        )
+    for length in size:
+        _check_positive_int(name, length)
+
+
+def _check_positive_int(name: str, value: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ArgumentTypeError(name, expected="whole numbers of 1 or more", got=value, todo="pass ints")
+    if value < 1:
+        raise ArgumentError(name, expected="whole numbers of 1 or more", got=value, todo="an empty grid has no tokens")
