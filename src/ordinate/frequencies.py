@@ -57,6 +57,10 @@ class Scaling(Protocol):
         """The factor on the scores before softmax, beyond what cos and sin carry."""
         ...
 
+    def settings(self) -> dict[str, Any]:
+        """The arguments that rebuild this record."""
+        ...
+
 
 def inverse_frequencies(
     rotary_dim: int, base: float = 10000.0, scaling: Scaling | None = None, length: int | None = None

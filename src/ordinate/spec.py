@@ -59,8 +59,7 @@ class PositionSpec:
         told: dict[str, Any] = {"encoding": self.encoding, "settings": dict(self.settings), "scaling": None}
         if self.scaling is not None:
             rule = next(name for name, kind in SCALINGS.items() if type(self.scaling) is kind)
-            settings = {name: getattr(self.scaling, name) for name in self.scaling.__dataclass_fields__}  # type: ignore[attr-defined]
-            told["scaling"] = {"rule": rule, **settings}
+            told["scaling"] = {"rule": rule, **self.scaling.settings()}
         return told
 
     @classmethod
@@ -72,5 +71,12 @@ class PositionSpec:
             rule = settings.pop("rule", None)
             if rule not in SCALINGS:
                 raise ArgumentError("scaling.rule", expected=f"one of {sorted(SCALINGS)}", got=rule, todo="spell it so")
-            scaling = SCALINGS[rule](**settings)
+            try:
+                scaling = SCALINGS[rule](**settings)
+            except TypeError as error:
+                if isinstance(error, ArgumentTypeError):
+                    raise
+                raise ArgumentError(
+                    "scaling", expected=f"the settings of {rule!r}", got=sorted(settings), todo=str(error)
+                ) from error
         return cls(told["encoding"], told.get("settings", {}), scaling)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from torch import Tensor, nn
 
 from ordinate.position import ALiBi, LearnedTable, NoPosition, Rotary, Sinusoidal
-from ordinate.position.frequencies import DynamicNTK, Linear, Llama3, LongRoPE, NTKAware, Proportional, YaRN
+from ordinate.position.frequencies import DynamicNTK, Linear, Llama3, LongRoPE, NTKAware, Proportional, SteppedNTK, YaRN
 
 HEADS, HEAD_DIM = 4, 16
 
@@ -51,6 +51,7 @@ GROUND = [
     Member("rotary-linear", rotary("half", scaling=Linear(4.0)), "rotates"),
     Member("rotary-ntk", rotary("half", scaling=NTKAware(4.0)), "rotates"),
     Member("rotary-dynamic", rotary("interleaved", scaling=DynamicNTK(2.0, 16)), "rotates", exempt=LENGTH),
+    Member("rotary-stepped", rotary("half", scaling=SteppedNTK(16)), "rotates", exempt=LENGTH),
     Member("rotary-yarn", rotary("half", scaling=YaRN(4.0, 32)), "rotates"),
     Member("rotary-longrope", rotary("half", scaling=LongRoPE([1.0] * 8, [2.0] * 8, 16, 256)), "rotates", exempt=LENGTH),
     Member("rotary-llama3", rotary("half", scaling=Llama3(8.0, 1.0, 4.0, 32)), "rotates"),

@@ -190,7 +190,7 @@ def _encodings(encoding: Encoding | Sequence[Encoding] | None) -> tuple[Encoding
     given = tuple(encoding) if isinstance(encoding, list | tuple) else (encoding,)
     for one in given:
         known = adds_to_embeddings(one) or rotates_heads(one) or rotates_queries_and_keys(one) or biases_scores(one)
-        if not known or isinstance(one, type):
+        if not known or isinstance(one, type | str):  # a str has an encode of its own
             raise ArgumentTypeError(
                 "encoding",
                 expected="an encoding (it has encode, rotate or bias; see ordinate.position.protocols)",
@@ -255,7 +255,7 @@ def _apply_encodings(
             bias = term if bias is None else bias + term
     if bias is not None and bias.ndim == 3:
         bias = bias.unsqueeze(0)
-    if bias is not None and bias.shape[1] not in (1, query.shape[1]):
+    if bias is not None and bias.shape[1] != 1 and bias.shape[1] != query.shape[1]:
         raise ShapeError(
             "encoding", expected=f"a bias for {query.shape[1]} heads", got=f"{bias.shape[1]}", todo="build it with num_heads=H"
         )

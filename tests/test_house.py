@@ -1,0 +1,228 @@
+"""Rules of the house: imports run downwards, light commands stay light, files stay short, examples run."""
+
+import ast
+import doctest
+import importlib
+import json
+import os
+import pickle
+import pkgutil
+import re
+import shlex
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import ordinate
+from ordinate import errors
+
+ROOT = Path(__file__).resolve().parents[1]
+SOURCE = ROOT / "src" / "ordinate"
+
+# Rooms by floor, from below. A file imports from lower floors and from its own room, never from a neighbour or from above.
+FLOORS = [
+    {"errors", "shapes", "frequencies", "spec", "__init__"},
+    {"reservoir", "logic", "data"},
+    {"position", "inspection"},
+    {"attention"},
+    {"lab", "verify"},
+    {"cli", "__main__"},
+]
+ALONE = {"errors", "shapes", "frequencies", "spec", "__init__", "cli", "__main__"}  # may import within their own floor
+
+LONG_FILES: dict[str, str] = {}  # path under src/ordinate: why it passes 400 lines
+
+
+def rooms(path: Path) -> str:
+    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
+
+
+def imported_rooms(path: Path) -> set[str]:
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "ordinate":
+            parts = node.module.split(".")
+            names = [parts[1]] if len(parts) > 1 else [alias.name for alias in node.names]
+            found |= set(names)
+        elif isinstance(node, ast.Import):
+            found |= {alias.name.split(".")[1] for alias in node.names if alias.name.startswith("ordinate.")}
+    return found - {"__version__"}
+
+
+def floor(room: str) -> int:
+    return next(number for number, names in enumerate(FLOORS) if room in names)
+
+
+FILES = sorted(SOURCE.rglob("*.py"))
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_imports_run_downwards(path):
+    here = rooms(path)
+    for there in imported_rooms(path) - {here}:
+        allowed = floor(there) < floor(here) or (floor(there) == floor(here) and {here, there} <= ALONE)
+        assert allowed, f"{path.relative_to(SOURCE)} imports ordinate.{there}"
+
+
+def test_every_room_has_a_floor():
+    assert {rooms(path) for path in FILES} <= set().union(*FLOORS)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_no_file_passes_400_lines_without_a_reason(path):
+    lines = len(path.read_text().splitlines())
+    name = str(path.relative_to(SOURCE))
+    assert lines <= 400 or name in LONG_FILES, f"{name} has {lines} lines: split it by idea"
+
+
+def test_no_file_is_listed_as_long_that_is_short():
+    assert all(len((SOURCE / name).read_text().splitlines()) > 400 for name in LONG_FILES)
+
+
+def run(*command: str, **options) -> subprocess.CompletedProcess:
+    return subprocess.run([sys.executable, *command], capture_output=True, text=True, timeout=120, check=True, **options)
+
+
+@pytest.mark.parametrize(
+    "command", ["import ordinate", "import ordinate.cli.app", "import ordinate.spec, ordinate.frequencies"]
+)
+def test_light_imports_bring_in_nothing_heavy(command):
+    heavy = "{'torch', 'numpy', 'matplotlib', 'jinja2', 'scipy', 'transformers'}"
+    out = run("-c", f"{command}; import sys; print(sorted({heavy} & set(sys.modules)))").stdout
+    assert out.strip() == "[]"
+
+
+def test_help_imports_neither_torch_nor_matplotlib_and_starts_within_15_bare_starts():
+    code = "import sys; from ordinate.cli import main\ntry:\n    main(['--help'])\nexcept SystemExit: pass\n"
+    code += "print(sorted({'torch', 'numpy', 'matplotlib'} & set(sys.modules)), file=sys.stderr)"
+    assert run("-c", code).stderr.strip().endswith("[]")
+
+    def seconds(*command: str) -> float:
+        begin = time.perf_counter()
+        run(*command)
+        return time.perf_counter() - begin
+
+    ratios = []
+    for _ in range(5):  # in turn, so that a busy moment hits both
+        bare = seconds("-c", "pass")
+        ratios.append(seconds("-m", "ordinate", "--help") / bare)
+    assert statistics.median(ratios) < 15
+
+
+def test_every_error_says_argument_expectation_and_remedy_and_survives_a_process_boundary():
+    kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, errors.OrdinateError)]
+    assert len(kinds) > 8
+    for kind in kinds:
+        raised = kind("width", expected="an even number", got=7, todo="pass 8")
+        assert str(raised) == "width: expected an even number, got 7; pass 8"
+        again = pickle.loads(pickle.dumps(raised))
+        assert type(again) is kind
+        assert str(again) == str(raised)
+        assert (again.argument, again.expected, again.got, again.todo) == ("width", "an even number", 7, "pass 8")
+
+
+def test_every_raise_in_the_package_is_of_the_house():
+    """No bare ValueError and the like: a reader must be told what to do."""
+    own = {name for name, kind in vars(errors).items() if isinstance(kind, type)}
+    allowed = own | {"NotImplementedError", "SystemExit", "KeyboardInterrupt", "Exit", "AttributeError"}
+    for path in FILES:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
+                called = node.exc.func
+                name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
+                assert name in allowed or not name[:1].isupper(), f"{path.relative_to(SOURCE)}:{node.lineno} raises {name}"
+
+
+def module_names() -> list[str]:
+    return sorted(found.name for found in pkgutil.walk_packages(ordinate.__path__, "ordinate.") if "__main__" not in found.name)
+
+
+@pytest.mark.parametrize("name", module_names())
+def test_docstring_examples_run(name):
+    module = importlib.import_module(name)
+    names = {}
+    if "torch" in sys.modules:
+        names["torch"] = sys.modules["torch"]
+    result = doctest.testmod(module, extraglobs=names)
+    assert result.failed == 0
+
+
+def test_public_classes_and_functions_have_docstrings():
+    for name in module_names():
+        module = importlib.import_module(name)
+        assert module.__doc__, name
+        for public in getattr(module, "__all__", []):
+            thing = getattr(module, public)
+            if callable(thing) and getattr(thing, "__module__", "").startswith("ordinate"):
+                assert thing.__doc__, f"{name}.{public}"
+
+
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def blocks(path: Path, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", path.read_text(), re.DOTALL | re.MULTILINE)
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_python_examples_in_documents_run(path):
+    for block in blocks(path, "python"):
+        exec(compile(block, str(path), "exec"), {})
+
+
+def commands(path: Path, program: str) -> list[list[str]]:
+    lines = [line for block in blocks(path, "sh") for line in block.splitlines()]
+    return [words for line in lines if (words := shlex.split(line, comments=True))[:1] == [program]]
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_commands_in_documents_exist_with_the_options_shown(path):
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    assert {word for words in commands(path, "make") for word in words[1:]} <= targets
+    for words in commands(path, "ordinate"):
+        name = [word for word in words[1:2] if not word.startswith("-")]
+        told = run("-m", "ordinate", *name, "--help", env={**os.environ, "COLUMNS": "200", "NO_COLOR": "1"}).stdout
+        for option in (word.split("=")[0] for word in words[1:] if word.startswith("--")):
+            assert option in told, f"{shlex.join(words)}: {option}"
+
+
+def test_commands_in_the_readme_run(tmp_path):
+    """In an empty folder that holds the one file they speak of. Exit 1 (findings) is an answer, 2 is not."""
+    examples = commands(ROOT / "README.md", "ordinate")
+    assert examples
+    (tmp_path / "config.json").write_text(json.dumps(LLAMA))
+    for words in examples:
+        done = subprocess.run([sys.executable, "-m", *words], cwd=tmp_path, capture_output=True, text=True, timeout=240)
+        assert done.returncode in (0, 1), f"{shlex.join(words)}\n{done.stderr}"
+        assert done.stdout, shlex.join(words)
+
+
+LLAMA = {
+    "architectures": ["LlamaForCausalLM"],
+    "model_type": "llama",
+    "hidden_size": 4096,
+    "num_attention_heads": 32,
+    "num_key_value_heads": 8,
+    "num_hidden_layers": 32,
+    "max_position_embeddings": 131072,
+    "rope_theta": 500000.0,
+    "rope_scaling": {
+        "rope_type": "llama3",
+        "factor": 8.0,
+        "low_freq_factor": 1.0,
+        "high_freq_factor": 4.0,
+        "original_max_position_embeddings": 8192,
+    },
+}
+
+
+def test_the_tree_in_the_readme_is_true():
+    tree = next(block for block in blocks(ROOT / "README.md", "text") if "src/ordinate/" in block)
+    for line in tree.splitlines():
+        match = re.match(r"^( *)(\S+)", line)
+        if match and match[2].endswith((".py", "/")) and "src/ordinate" not in match[2]:
+            assert list(SOURCE.rglob(match[2].rstrip("/"))), f"README names {match[2]}"
