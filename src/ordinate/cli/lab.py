@@ -1,0 +1,130 @@
+"""`ordinate lab`: measure the articles' claims and write a report."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from ordinate.lab.claim import Claim
+
+__all__ = ["lab"]
+
+_STYLES = {"reproduced": "green", "corrected": "yellow", "refuted": "red", "not testable here": "dim", "failed": "bold magenta"}
+
+
+def lab(
+    claims: Annotated[
+        list[str] | None, typer.Argument(metavar="[CLAIM]...", help="Such as A3, or A for all of article A.")
+    ] = None,
+    out: Annotated[Path, typer.Option("--out", help="Folder of the report.", metavar="DIR")] = Path("report"),
+    full: Annotated[bool, typer.Option("--full", help="Also the claims and versions that take longer.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the rows instead of a table.")] = False,
+    vectors: Annotated[
+        str | None,
+        typer.Option(
+            "--vectors", metavar="FILE", help='A GloVe or word2vec text file, or "glove" for the extra\'s full table.'
+        ),
+    ] = None,
+    seed: Annotated[int | None, typer.Option("--seed", metavar="N", min=0, help="Count seeds from N.")] = None,
+    listed: Annotated[bool, typer.Option("--list", help="Show the claims and run nothing.")] = False,
+    again: Annotated[bool, typer.Option("--render", help="Make DIR's page again from its rows and run nothing.")] = False,
+) -> None:
+    """Measure the articles' claims: a table of verdicts here, figures and numbers in DIR/index.html.
+
+    Exit 0 when every claim was measured, whatever its verdict; 1 when a measurement broke off; 2 for wrong use.
+    """
+    from ordinate.lab.catalogue import choose
+
+    chosen = choose(claims or (), full=full)
+    if listed:
+        _print_list(chosen, as_json)
+    elif again:
+        from ordinate.lab.output import republish
+
+        typer.echo(f"report: {republish(out)}", err=True)
+    else:
+        rows = _measure(chosen, out, full=full, vectors=vectors, seed=seed)
+        _print_rows(rows, as_json)
+        if any(row["verdict"] == "failed" for row in rows):
+            raise typer.Exit(1)
+
+
+def _measure(chosen: Sequence[Claim], out: Path, *, full: bool, vectors: str | None, seed: int | None) -> list[dict[str, Any]]:
+    from rich.console import Console
+
+    from ordinate.data import word_vectors
+    from ordinate.lab.claim import Inputs
+    from ordinate.lab.output import destination, publish
+    from ordinate.lab.runner import check_inputs, run
+
+    with destination(out) as staging:  # first of all: nobody should wait for results that cannot be kept
+        inputs = Inputs(given_vectors=None if vectors is None else word_vectors(vectors), full=full)
+        check_inputs(chosen, inputs)
+        outcomes = run(chosen, inputs, seed=seed, console=Console(stderr=True))
+        page = publish(outcomes, staging, out)
+    typer.echo(f"report: {page}", err=True)
+    return [outcome.row for outcome in outcomes]
+
+
+def _print_rows(rows: Sequence[dict[str, Any]], as_json: bool) -> None:
+    if as_json:
+        typer.echo(json.dumps(rows, indent=1, ensure_ascii=False, allow_nan=False))
+        return
+    from rich.markup import escape
+
+    from ordinate.lab.report import SYMBOLS
+
+    symbols = {str(verdict): symbol for verdict, symbol in SYMBOLS.items()}
+    _print_table(
+        ("claim", "verdict", "key figure", "time"),
+        [
+            (
+                f"[bold]{row['id']}[/] {row['title']}",
+                f"[{_STYLES[row['verdict']]}]{symbols[row['verdict']]} {row['verdict']}[/]",
+                escape(row["reason"] if row["verdict"] == "failed" else row["key_figure"]),
+                f"{row['wall_seconds']:.1f} s" + ("" if row["within_budget"] else f" (budget {row['budget_seconds']:g} s)"),
+            )
+            for row in rows
+        ],
+    )
+
+
+def _print_list(claims: Sequence[Claim], as_json: bool) -> None:
+    if as_json:
+        from dataclasses import asdict
+
+        typer.echo(json.dumps([asdict(claim) for claim in claims], indent=1, ensure_ascii=False))
+        return
+    _print_table(
+        ("claim", "what the article says", "budget"),
+        [
+            (
+                f"[bold]{claim.id}[/] {claim.title}",
+                claim.statement,
+                f"{claim.budget_seconds:g} s" + (" (full)" if claim.full_only else ""),
+            )
+            for claim in claims
+        ],
+    )
+
+
+def _print_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for column in columns:
+        table.add_column(
+            column, justify="right" if column in ("time", "budget") else "left", no_wrap=column in ("verdict", "time")
+        )
+    for row in rows:
+        table.add_row(*row)
+    # a pipe has no width of its own; 80 would fold sentences that a reader of the file can unfold no more
+    Console(width=None if sys.stdout.isatty() else 160).print(table)

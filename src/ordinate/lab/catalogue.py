@@ -1,0 +1,48 @@
+"""Every claim there is, found by id. One table an article; this file only joins them, so it stays short.
+
+Imports nothing heavy: listing claims or naming one that does not exist must not wait for torch.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+
+from ordinate.errors import UnknownNameError
+from ordinate.lab.claim import Claim
+from ordinate.lab.claims import article_a
+
+__all__ = ["CLAIMS", "choose"]
+
+CLAIMS: dict[str, Claim] = {claim.id: claim for claim in (*article_a.CLAIMS,)}
+
+
+def choose(ids: Sequence[str] = (), *, full: bool = False) -> tuple[Claim, ...]:
+    """The claims of the given ids in that order, or all quick ones (with `full`: all).
+
+    Args:
+        ids: such as "A3", in any case; a letter alone means the whole article. A claim named twice is run once.
+        full: without ids, take the long ones as well.
+
+    Raises:
+        UnknownNameError: an id that no claim has.
+
+    >>> [claim.id for claim in choose(["a5", "A1"])]
+    ['A5', 'A1']
+    """
+    if not ids:
+        return tuple(claim for claim in CLAIMS.values() if full or not claim.full_only)
+    chosen: dict[str, Claim] = {}
+    for given in ids:
+        wanted = given.strip().upper()
+        found = [claim for claim in CLAIMS.values() if wanted in (claim.id, claim.id[0])]
+        if not found:
+            near = difflib.get_close_matches(wanted, CLAIMS, n=1)
+            raise UnknownNameError(
+                "CLAIM",
+                expected=f"one of {', '.join(CLAIMS)}",
+                got=repr(given),
+                todo=(f"did you mean {near[0]}? " if near else "") + "`ordinate lab --list` shows them all",
+            )
+        chosen.update((claim.id, claim) for claim in found)
+    return tuple(chosen.values())

@@ -1,0 +1,124 @@
+"""The style of every chart, so that claims only say what is drawn.
+
+Charts are matplotlib without pyplot (no global state, no window), saved as SVG with real text. Two colours stand for ink and
+grid; the report turns them into those of the reader's light or dark page. Data colours are Okabe and Ito's set (Okabe & Ito
+2008, "Color Universal Design"), always with a differing marker and line style, and the cividis map (Nuñez et al. 2018,
+arXiv 1712.01662), so that print in grey and colour-blind eyes lose nothing.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import matplotlib as mpl
+import numpy.typing as npt
+from matplotlib.figure import Figure as Canvas
+
+__all__ = ["GRID", "INK", "SERIES", "canvas", "heat_map", "to_svg"]
+
+INK = "#1b1c1e"
+GRID = "#c6c9ce"
+_SERIES_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00")
+_SERIES_MARKERS = ("o", "s", "^", "D", "v", "P")
+_SERIES_LINES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1, 1.5)), (0, (5, 1.5, 1, 1.5)), (0, (8, 2)), (0, (3, 1)))
+
+SERIES: tuple[dict[str, Any], ...] = tuple(
+    {"color": colour, "marker": marker, "linestyle": line, "markersize": 4.5, "linewidth": 1.5}
+    for colour, marker, line in zip(_SERIES_COLOURS, _SERIES_MARKERS, _SERIES_LINES, strict=True)
+)
+
+_STYLE = {
+    "font.family": ["sans-serif"],
+    "font.sans-serif": ["DejaVu Sans"],  # the one font that matplotlib itself carries: layouts do not differ by machine
+    "font.size": 8.5,
+    "axes.titlesize": 9.5,
+    "axes.titlelocation": "left",
+    "axes.titleweight": "bold",
+    "axes.labelsize": 8.5,
+    "axes.edgecolor": INK,
+    "axes.labelcolor": INK,
+    "axes.titlecolor": INK,
+    "axes.linewidth": 0.7,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": False,
+    "axes.axisbelow": True,
+    "grid.color": GRID,
+    "grid.linewidth": 0.6,
+    "text.color": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "legend.frameon": False,
+    "legend.fontsize": 8.5,
+    "lines.solid_capstyle": "round",
+    "svg.fonttype": "none",
+    "svg.hashsalt": "ordinate",  # the same data give the same bytes
+    "image.cmap": "cividis",
+}
+
+
+@contextmanager
+def canvas(
+    columns: int = 1, rows: int = 1, *, height: float, width: float = 7.4, widths: Sequence[float] | None = None
+) -> Iterator[tuple[Canvas, Any]]:
+    """A figure of the house's style and its axes; what is drawn inside the `with` has the style, nothing outside has.
+
+    Args:
+        columns: axes beside each other.
+        rows: axes below each other.
+        height: inches.
+        width: inches; the report's column is 7.4 wide.
+        widths: of the columns, relative to each other.
+
+    Yields:
+        The figure and its axes: one, or an array of them as `Figure.subplots` gives.
+    """
+    with mpl.rc_context(_STYLE):
+        figure = Canvas(figsize=(width, height), layout="constrained")
+        yield figure, figure.subplots(rows, columns, gridspec_kw={"width_ratios": widths} if widths else None)
+
+
+def heat_map(
+    axes: Any,
+    values: npt.ArrayLike,
+    *,
+    label: str,
+    x_labels: Sequence[str] | None = None,
+    y_labels: Sequence[str] | None = None,
+    lower: float | None = None,
+    upper: float | None = None,
+    colours: str = "cividis",
+    bar: bool = True,
+) -> None:
+    """A matrix as colours, one cell an entry, with a bar that says what they mean.
+
+    Args:
+        axes: where to draw.
+        values: [rows, columns].
+        label: what the colours stand for, with the unit.
+        x_labels: of the columns, where they are words.
+        y_labels: of the rows, where they are words.
+        lower: the value of the darkest colour; by default the least.
+        upper: the value of the lightest colour; by default the greatest.
+        colours: a perceptually even map.
+        bar: draw the bar.
+    """
+    image = axes.imshow(values, cmap=colours, vmin=lower, vmax=upper, interpolation="none", aspect="auto")
+    if x_labels is not None:
+        axes.set_xticks(range(len(x_labels)), x_labels, rotation=90)
+    if y_labels is not None:
+        axes.set_yticks(range(len(y_labels)), y_labels)
+    axes.tick_params(length=0 if x_labels is not None else 3)
+    if bar:
+        axes.figure.colorbar(image, ax=axes, location="bottom", shrink=0.9, aspect=28, pad=0.02, label=label)
+
+
+def to_svg(figure: Canvas) -> str:
+    """The figure as SVG text, without a date in it."""
+    buffer = io.StringIO()
+    nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))
+    figure.savefig(buffer, format="svg", transparent=True, metadata=nothing)
+    return buffer.getvalue()

@@ -1,0 +1,142 @@
+"""The folder of a report: found writable before any work, filled in one go, and never left half written.
+
+Everything is first written into a hidden folder inside the destination and then renamed into place, figures first and the page
+last; figures carry their content's hash in their names, so an interruption leaves the old report whole. Files that no report
+wrote are never touched.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from ordinate.errors import DataError, MissingDataError, OrdinateError, OutputError
+from ordinate.lab.runner import Outcome
+
+__all__ = ["ROWS_FILE", "destination", "publish", "read_rows", "republish"]
+
+ROWS_FILE = "claims.json"
+PAGE_FILE = "index.html"
+
+
+@contextmanager
+def destination(out: Path) -> Iterator[Path]:
+    """A hidden folder inside `out` to write into, which proves that `out` can be written to; gone afterwards.
+
+    Raises:
+        OutputError: `out` cannot be made or written to.
+    """
+    created = not out.exists()
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        staging = tempfile.TemporaryDirectory(prefix=".partial-", dir=out)
+    except OSError as problem:
+        raise _unwritable(out, problem) from problem
+    try:
+        with staging as folder:
+            yield Path(folder)
+    finally:
+        if created and out.is_dir() and not any(out.iterdir()):
+            out.rmdir()
+
+
+def publish(outcomes: Sequence[Outcome], staging: Path, out: Path) -> Path:
+    """Write rows, figures and the page made from them into `staging`, then move all into `out`.
+
+    Returns:
+        The page.
+
+    Raises:
+        OutputError: the disk is full, or rights changed meanwhile.
+    """
+    from ordinate.lab.report import render
+
+    files = {name: text for outcome in outcomes for name, text in outcome.files.items()}
+    try:
+        for name, text in files.items():
+            _write(staging / name, text)
+        rows = [outcome.row for outcome in outcomes]
+        _write(staging / ROWS_FILE, json.dumps(rows, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+        _write(staging / PAGE_FILE, render(staging))
+
+        stale = _figures_of(out) - set(files)
+        for name in (*files, ROWS_FILE, PAGE_FILE):
+            (out / name).parent.mkdir(exist_ok=True)
+            os.replace(staging / name, out / name)
+        for name in stale:
+            (out / name).unlink(missing_ok=True)
+    except OSError as problem:
+        if isinstance(problem, OrdinateError):
+            raise
+        raise _unwritable(out, problem) from problem
+    return out / PAGE_FILE
+
+
+def republish(out: Path) -> Path:
+    """Make the page again from the rows and figures that are in `out`; returns the page.
+
+    Raises:
+        MissingDataError, DataError: `out` holds no rows, or damaged ones.
+        OutputError: `out` cannot be written to.
+    """
+    from ordinate.lab.report import render
+
+    page = render(out)
+    with destination(out) as staging:
+        try:
+            _write(staging / PAGE_FILE, page)
+            os.replace(staging / PAGE_FILE, out / PAGE_FILE)
+        except OSError as problem:
+            raise _unwritable(out, problem) from problem
+    return out / PAGE_FILE
+
+
+def read_rows(folder: Path) -> list[dict[str, Any]]:
+    """The rows of a report's folder.
+
+    Raises:
+        MissingDataError: there are none.
+        DataError: the file is not a list of rows.
+    """
+    path = folder / ROWS_FILE
+    try:
+        rows = json.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        raise MissingDataError(
+            str(path), expected="the rows of a run", got="no such file", todo="run `ordinate lab` first"
+        ) from None
+    except (ValueError, OSError) as problem:
+        raise DataError(
+            str(path), expected="a list of rows in JSON", got=str(problem), todo="run `ordinate lab` again"
+        ) from None
+    if not isinstance(rows, list) or not all(isinstance(row, dict) and "id" in row for row in rows):
+        raise DataError(str(path), expected="a list of rows in JSON", got="other JSON", todo="run `ordinate lab` again")
+    return rows
+
+
+def _figures_of(folder: Path) -> set[str]:
+    """Names of the figure files that an earlier report in this folder wrote; empty where there is none that can be read."""
+    try:
+        named = {figure["file"] for row in read_rows(folder) for figure in row["figures"]}
+    except (OrdinateError, KeyError, TypeError):
+        return set()
+    return {name for name in named if Path(name).parent == Path("figures")}
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+
+def _unwritable(out: Path, problem: OSError) -> OutputError:
+    return OutputError(
+        "--out",
+        expected="a folder that can be written to",
+        got=f"{out}: {problem.strerror or problem}",
+        todo="name another folder",
+    )

@@ -1,0 +1,121 @@
+"""From rows to one HTML file that opens from disk: styles, script, charts and data are all inside, nothing is fetched.
+
+The page is made from `claims.json` and the figure files it names, and from nothing else, so an old run can be shown again and
+nobody can type in a verdict.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from importlib import resources
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import jinja2
+from markupsafe import Markup, escape
+
+from ordinate.errors import DataError
+from ordinate.lab.figures import GRID, INK
+from ordinate.lab.measurement import Role, Verdict
+from ordinate.lab.output import ROWS_FILE, read_rows
+
+__all__ = ["SYMBOLS", "render"]
+
+SYMBOLS = {
+    Verdict.REPRODUCED: "✓",
+    Verdict.CORRECTED: "≈",
+    Verdict.REFUTED: "✗",
+    Verdict.NOT_TESTABLE: "?",
+    Verdict.FAILED: "!",
+}
+
+
+def render(folder: Path) -> str:
+    """The page of the rows in a folder.
+
+    Args:
+        folder: holds `claims.json` and the figure files that it names.
+
+    Raises:
+        MissingDataError, DataError: rows or figures are missing or damaged.
+    """
+    rows = read_rows(folder)
+    page = resources.files("ordinate.lab").joinpath("page")
+    environment = jinja2.Environment(
+        loader=jinja2.FunctionLoader(lambda name: page.joinpath(name).read_text(encoding="utf-8")),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["powers"] = _powers
+    try:
+        shown = [{**row, "figures": [_embed(figure, row["id"], folder) for figure in row["figures"]]} for row in rows]
+        return environment.get_template("report.html.j2").render(
+            articles=[(article, list(group)) for article, group in groupby(shown, key=lambda row: row["article"])],
+            rows=shown,
+            tally=_tally(rows),
+            symbols={str(verdict): symbol for verdict, symbol in SYMBOLS.items()},
+            slugs={str(verdict): str(verdict).replace(" ", "-") for verdict in Verdict},
+            roles=_ROLES,
+            style=Markup(page.joinpath("report.css").read_text(encoding="utf-8")),
+            script=Markup(page.joinpath("animation.js").read_text(encoding="utf-8")),
+        )
+    except (jinja2.UndefinedError, KeyError, TypeError) as problem:
+        raise DataError(
+            str(folder / ROWS_FILE), expected="complete rows", got=f"rows without {problem}", todo="run `ordinate lab` again"
+        ) from problem
+
+
+_ROLES = {
+    str(Role.AS_STATED): "the article's own number or property, in its own setting",
+    str(Role.GENERALISATION): "what the article concludes from it, beyond that setting",
+    str(Role.DETAIL_FIXED): "the same claim once one stated detail is put right",
+    str(Role.CONTROL): "must come out otherwise, or the measurement could not have noticed",
+    str(Role.LIMIT): "where the effect ends; without weight in the verdict",
+}
+
+
+def _powers(text: object) -> Markup:
+    """Text with 1.5e-12 as a reader writes it, 1.5 x 10 to the -12."""
+    return Markup(re.sub(r"\b(\d+(?:\.\d+)?)e([+-]?)0*(\d+)\b", _power, str(escape(text))))
+
+
+def _power(found: re.Match[str]) -> str:
+    factor, sign, exponent = found.groups()
+    power = f"10<sup>{'−' if sign == '-' else ''}{exponent}</sup>"
+    return power if factor == "1" else f"{factor} × {power}"
+
+
+def _tally(rows: list[dict[str, Any]]) -> list[tuple[str, int]]:
+    counted = Counter(row["verdict"] for row in rows)
+    return [(str(verdict), counted[str(verdict)]) for verdict in Verdict if counted[str(verdict)]]
+
+
+def _embed(figure: dict[str, Any], claim: str, folder: Path) -> dict[str, Any]:
+    """The row's figure with its file's content, ready to stand in the page."""
+    path = folder / figure["file"]
+    try:
+        text = path.read_text(encoding="utf-8")
+        if figure["kind"] == "animation":
+            data = json.dumps(json.loads(text), separators=(",", ":")).replace("<", "\\u003c")
+            return {**figure, "content": Markup(data)}
+    except (OSError, ValueError) as problem:
+        raise DataError(str(path), expected="a figure of this run", got=str(problem), todo="run `ordinate lab` again") from None
+    return {**figure, "content": Markup(_inline(text, f"{claim}-{figure['name']}-"))}
+
+
+def _inline(svg: str, prefix: str) -> str:
+    """An SVG document as an element of the page: unique ids, the page's colours, the page's width."""
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    svg = re.sub(r'\bid="([^"]+)"', rf'id="{prefix}\1"', svg)
+    svg = re.sub(r"url\(#([^)]+)\)", rf"url(#{prefix}\1)", svg)
+    svg = re.sub(r'href="#([^"]+)"', rf'href="#{prefix}\1"', svg)
+    svg = svg.replace(INK, "currentColor").replace(GRID, "var(--grid)")
+    head, tail = svg.split(">", 1)
+    head = re.sub(r'\s(width|height)="[^"]*"', "", head)
+    return f'{head} aria-hidden="true" focusable="false">{tail}'  # the figure itself carries the text alternative

@@ -1,0 +1,171 @@
+"""Runs claims one after the other and makes a row of each, whatever happens to it.
+
+A claim that raises becomes a row that says so; the others go on. Rows are plain JSON types and complete: what was claimed, what
+was measured, the verdict, and on what machine, so the report needs nothing else.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+import traceback
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from ordinate.errors import UnknownNameError
+from ordinate.lab.claim import Claim, Inputs
+from ordinate.lab.machine import machine, versions
+from ordinate.lab.measurement import Animation, Figure, Measurement, Role, Verdict
+from ordinate.lab.verdict import judge
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+__all__ = ["Outcome", "check_inputs", "run", "run_one"]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A claim's row, and the texts of the figure files that the row names."""
+
+    row: dict[str, Any]
+    files: dict[str, str] = field(default_factory=dict)
+
+
+def check_inputs(claims: Sequence[Claim], inputs: Inputs) -> None:
+    """Raise before any work if the given vectors lack a word that a claim needs.
+
+    Raises:
+        UnknownNameError: the word, and what to do.
+    """
+    if inputs.given_vectors is None:
+        return
+    for claim in claims:
+        for word in claim.words:
+            if word not in inputs.given_vectors:
+                raise UnknownNameError(
+                    "--vectors",
+                    expected=f"vectors of all {len(set(claim.words))} words that claim {claim.id} needs",
+                    got=f"no {word!r} in {inputs.given_vectors.source}",
+                    todo="pass a larger file of lower-case words, or leave --vectors out for the embedded ones",
+                )
+
+
+def run(claims: Sequence[Claim], inputs: Inputs, *, seed: int | None = None, console: Console | None = None) -> list[Outcome]:
+    """Measure every claim and judge it.
+
+    Args:
+        claims: in the order they are to be run.
+        inputs: vectors and extent; the seeds in it are replaced by each claim's own.
+        seed: where to start counting seeds instead.
+        console: where a progress bar is drawn; None for silence.
+
+    Returns:
+        One outcome a claim, also for those that failed.
+    """
+    outcomes = []
+    with _progress(console) as progress:
+        task = progress.add_task("", total=len(claims)) if progress else None
+        for claim in claims:
+            if progress and task is not None:
+                progress.update(task, description=f"{claim.id} {claim.title}")
+            outcomes.append(run_one(claim, inputs.for_claim(claim, seed)))
+            if progress and task is not None:
+                progress.advance(task)
+    return outcomes
+
+
+def run_one(claim: Claim, inputs: Inputs) -> Outcome:
+    """Measure one claim with these inputs; an exception becomes a row with the verdict "failed"."""
+    started, clock = datetime.now(UTC), time.perf_counter()
+    files: dict[str, str] = {}
+    try:
+        measure = claim.measurement()
+        clock = time.perf_counter()  # the first claim should not pay for importing torch
+        measurement = measure(inputs)
+        measured = _measured(claim, measurement, files)
+    except Exception as problem:  # whatever a claim does, the others go on
+        files.clear()
+        measured = _failed(problem)
+    wall_seconds = time.perf_counter() - clock
+    row = {
+        "id": claim.id,
+        "title": claim.title,
+        "article": claim.article,
+        "statement": claim.statement,
+        "varies": claim.varies,
+        "band": claim.band,
+        **measured,
+        "seeds": list(inputs.seeds),
+        "full": inputs.full,
+        "wall_seconds": round(wall_seconds, 3),
+        "budget_seconds": claim.budget_seconds,
+        "within_budget": wall_seconds <= claim.budget_seconds,
+        "started": started.isoformat(timespec="seconds"),
+        "versions": versions(),
+        "machine": machine(),
+    }
+    return Outcome(row, files)
+
+
+def _measured(claim: Claim, measurement: Measurement, files: dict[str, str]) -> dict[str, Any]:
+    verdict, reason = judge(measurement.checks)
+    return {
+        "verdict": str(verdict),
+        "reason": reason,
+        "key_figure": measurement.key_figure,
+        "meaning": measurement.meaning.get(verdict) or _unforeseen(measurement),
+        "inputs": measurement.inputs,
+        "checks": [check.to_row() for check in measurement.checks],
+        "tables": [table.to_row() for table in measurement.tables],
+        "figures": [_filed(claim, figure, files) for figure in measurement.figures],
+        "untested": [{"what": what, "why": why} for what, why in measurement.untested],
+    }
+
+
+def _failed(problem: Exception) -> dict[str, Any]:
+    reason = f"{type(problem).__name__}: {' '.join(str(problem).split())}"
+    return {
+        "verdict": str(Verdict.FAILED),
+        "reason": reason,
+        "key_figure": "the measurement broke off",
+        "meaning": "The measurement broke off, so nothing is known about this claim from this run.",
+        "inputs": "",
+        "checks": [],
+        "tables": [],
+        "figures": [],
+        "untested": [],
+        "traceback": "".join(traceback.format_exception(problem)),
+    }
+
+
+def _unforeseen(measurement: Measurement) -> str:
+    """What can be said about an outcome that the claim's author wrote no paragraph for."""
+    decided = [check for check in measurement.checks if not check.holds and check.role is not Role.LIMIT]
+    told = "; ".join(f"{check.name} came out as {check.to_row()['shown']} where {check.band} was expected" for check in decided)
+    return f"This outcome differs from what the claim's author found: {told}." if told else "No check decides."
+
+
+def _filed(claim: Claim, figure: Figure | Animation, files: dict[str, str]) -> dict[str, Any]:
+    """Put the figure's text among the files, named by its content, so that a new report never mixes with an old one."""
+    if isinstance(figure, Figure):
+        kind, suffix, text = "chart", "svg", figure.svg
+    else:
+        kind, suffix, text = "animation", "json", json.dumps(figure.data, allow_nan=False, separators=(",", ":"))
+    digest = hashlib.sha256(text.encode()).hexdigest()[:10]
+    name = f"figures/{claim.id}-{figure.name}-{digest}.{suffix}"
+    files[name] = text
+    return {"name": figure.name, "kind": kind, "file": name, "caption": figure.caption, "alt": figure.alt}
+
+
+def _progress(console: Console | None) -> Any:
+    if console is None:
+        return nullcontext()
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description:<44}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    return Progress(*columns, console=console, transient=True)
