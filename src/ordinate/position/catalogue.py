@@ -8,7 +8,10 @@ from torch import nn
 
 from ordinate.errors import ArgumentError, ArgumentTypeError
 from ordinate.position.absolute import LearnedTable, NoPosition, Sinusoidal
-from ordinate.position.distance_bias import ALiBi
+from ordinate.position.alibi import ALiBi
+from ordinate.position.buckets import T5Bias
+from ordinate.position.fire import FIRE
+from ordinate.position.kernels import Kerple, Sandwich
 from ordinate.position.rotary import Rotary
 from ordinate.spec import PositionSpec
 
@@ -20,6 +23,10 @@ ENCODINGS: dict[str, type[nn.Module]] = {
     "learned": LearnedTable,
     "rotary": Rotary,
     "alibi": ALiBi,
+    "t5": T5Bias,
+    "kerple": Kerple,
+    "sandwich": Sandwich,
+    "fire": FIRE,
 }
 
 

@@ -1,13 +1,14 @@
-"""Biases that depend on the distance between query and key alone.
+"""Biases that depend on the distance between query and key alone: what they share.
 
-They are computed from distances, never from absolute positions, so they stay exact in any dtype and far out. Source of ALiBi:
-Press et al. 2021, arXiv 2108.12409.
+A member answers `of_distance`; the bias of any two sets of positions follows from it. They are computed from distances, never
+from absolute positions, so they stay exact in any dtype and far out, and n consecutive tokens have no more than 2n - 1 different
+values: that is what keeps memory linear in `ordinate.attention.blocked`.
 """
 
 from __future__ import annotations
 
-import math
-from typing import Literal
+from abc import ABC, abstractmethod
+from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
@@ -15,7 +16,10 @@ from torch import Tensor, nn
 from ordinate.errors import ArgumentError, ArgumentTypeError
 from ordinate.position.indices import check_positions
 
-__all__ = ["ALiBi", "alibi_slopes", "distances"]
+__all__ = ["DistanceBias", "ScoreMod", "check_num_heads", "distances", "one_position", "pair_distance"]
+
+ScoreMod = Callable[[Tensor, Tensor, Tensor, Tensor, Tensor], Tensor]
+"""(score, batch, head, query index, key index) -> score, as `torch.nn.attention.flex_attention` takes it."""
 
 
 def distances(query_positions: Tensor, key_positions: Tensor) -> Tensor:
@@ -26,71 +30,24 @@ def distances(query_positions: Tensor, key_positions: Tensor) -> Tensor:
     return query_positions.to(widest).unsqueeze(-1) - key_positions.to(widest).unsqueeze(-2)
 
 
-def alibi_slopes(num_heads: int, rule: Literal["reference", "geometric"] = "reference") -> tuple[float, ...]:
-    """The slope of each head.
-
-    For n a power of two both rules give 2^(-8 h / n), h = 1..n. For other head counts the reference code takes the ladder of
-    the next lower power of two and fills up with every second slope of the next higher one; "geometric" keeps the formula.
-
-    Raises:
-        ArgumentError: no heads, or an unknown rule.
-
-    Source: Press et al. 2021, arXiv 2108.12409, section 3; the reference rule is `get_slopes` of the authors' code.
-
-    >>> alibi_slopes(8)[:3]
-    (0.5, 0.25, 0.125)
-    """
+def check_num_heads(num_heads: int) -> None:
+    """Raise unless `num_heads` is a positive int."""
     if isinstance(num_heads, bool) or not isinstance(num_heads, int):
         raise ArgumentTypeError(
             "num_heads", expected="an int", got=type(num_heads).__name__, todo="pass the number of query heads"
         )
     if num_heads < 1:
         raise ArgumentError("num_heads", expected="at least 1", got=num_heads, todo="pass the number of query heads")
-    if rule not in ("reference", "geometric"):
-        raise ArgumentError("rule", expected="'reference' or 'geometric'", got=rule, todo="checkpoints follow 'reference'")
-
-    def ladder(count: int) -> list[float]:
-        return [2.0 ** (-8 * (head + 1) / count) for head in range(count)]
-
-    if rule == "geometric":
-        return tuple(ladder(num_heads))
-    lower = 2 ** math.floor(math.log2(num_heads))
-    return tuple(ladder(lower) + ladder(2 * lower)[0::2][: num_heads - lower])
 
 
-class ALiBi(nn.Module):
-    """Attention with linear biases: minus the head's slope times the distance.
-
-    bias(i, j) = -slope_h (i - j). Published for causal models: a key in the future would get a positive bias, so combine it
-    with a causal mask, or take `symmetric` for -slope_h |i - j| in an encoder.
-
-    Args:
-        num_heads: query heads H, any number.
-        rule: how slopes are chosen where H is not a power of two, see `alibi_slopes`.
-        symmetric: the absolute distance.
-
-    Raises:
-        ArgumentError: no heads, or an unknown rule.
-
-    Source: Press et al. 2021, arXiv 2108.12409, eq. in section 3.
-
-    >>> ALiBi(8).bias(torch.tensor([3]), torch.tensor([1, 3]))[0]
-    tensor([[-1., -0.]])
-    """
+class DistanceBias(nn.Module, ABC):
+    """A bias b_h(i, j) = b_h(i - j): the interface, and what follows from it."""
 
     needs_content = False
 
-    def __init__(
-        self, num_heads: int, *, rule: Literal["reference", "geometric"] = "reference", symmetric: bool = False
-    ) -> None:
-        super().__init__()
-        self._slopes = alibi_slopes(num_heads, rule)
-        self.num_heads, self.rule, self.symmetric = num_heads, rule, symmetric
-
-    @property
-    def slopes(self) -> Tensor:
-        """Float32 [H]."""
-        return torch.tensor(self._slopes)
+    @abstractmethod
+    def of_distance(self, distance: Tensor) -> Tensor:
+        """Bias [H, *], float32 or wider, of distances [*] = query - key position (any shape, int64 or floating)."""
 
     def bias(
         self,
@@ -100,21 +57,30 @@ class ALiBi(nn.Module):
         key: Tensor | None = None,
         scale: float | None = None,
     ) -> Tensor:
-        """Float32 [H, T, S] for positions [T] and [S], [B, H, T, S] where either has rows. Content is not looked at.
+        """[H, T, S] for positions [T] and [S], [B, H, T, S] where either has rows; float32 or wider. Content is not looked at.
 
         Raises:
             ArgumentTypeError: positions in half precision.
         """
-        distance = distances(query_positions, key_positions)
-        if self.symmetric:
-            distance = distance.abs()
-        slopes = torch.tensor(self._slopes, device=distance.device)
-        return -slopes[:, None, None] * distance.to(torch.float32).unsqueeze(-3)
+        values = self.of_distance(distances(query_positions, key_positions))
+        return values.transpose(0, 1) if values.ndim == 4 else values
 
-    def __repr__(self) -> str:
-        shown = [str(self.num_heads)]
-        if self.rule != "reference":
-            shown.append(f"rule={self.rule!r}")
-        if self.symmetric:
-            shown.append("symmetric=True")
-        return f"ALiBi({', '.join(shown)})"
+    @abstractmethod
+    def score_mod(self, query_positions: Tensor, key_positions: Tensor) -> ScoreMod:
+        """The same bias as a function for `torch.nn.attention.flex_attention`, for these positions."""
+
+
+def pair_distance(query_positions: Tensor, key_positions: Tensor) -> Callable[[Tensor, Tensor, Tensor], Tensor]:
+    """(batch, query index, key index) -> distance, all scalar tensors, for use inside a `ScoreMod`."""
+    check_positions("query_positions", query_positions)
+    check_positions("key_positions", key_positions, batch=query_positions.shape[0] if query_positions.ndim == 2 else None)
+    of_query, of_key = one_position(query_positions), one_position(key_positions)
+    return lambda batch, query, key: of_query(batch, query) - of_key(batch, key)
+
+
+def one_position(positions: Tensor) -> Callable[[Tensor, Tensor], Tensor]:
+    """(batch, index) -> position of that token, from positions [T] or [B, T]."""
+    if positions.ndim == 1 or positions.shape[0] == 1:
+        row = positions.reshape(-1)
+        return lambda batch, index: row[index]
+    return lambda batch, index: positions[batch, index]

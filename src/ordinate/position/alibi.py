@@ -1,0 +1,157 @@
+"""ALiBi: a penalty that grows linearly with the distance, with a slope of its own for every head.
+
+Source: Press et al. 2021, arXiv 2108.12409; the rule for other head counts is `get_slopes` of the authors' code.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+from ordinate.errors import ArgumentError, ArgumentTypeError
+from ordinate.position.distance_bias import DistanceBias, ScoreMod, check_num_heads, pair_distance
+
+__all__ = ["ALiBi", "alibi_slopes"]
+
+
+def alibi_slopes(
+    num_heads: int, rule: Literal["reference", "geometric"] = "reference", max_exponent: float = 8.0
+) -> tuple[float, ...]:
+    """The slope of each head.
+
+    For n a power of two both rules give 2^(-8 h / n), h = 1..n. For other head counts the reference code takes the ladder of
+    the next lower power of two and fills up with every second slope of the next higher one; "geometric" keeps the formula.
+
+    Args:
+        num_heads: query heads H.
+        rule: "reference" or "geometric".
+        max_exponent: the 8 of the formula, MPT's `alibi_bias_max`; the last of n slopes is 2^-max_exponent.
+
+    Raises:
+        ArgumentError: no heads, an unknown rule, an exponent that is not positive.
+
+    Source: Press et al. 2021, arXiv 2108.12409, section 3; the reference rule is `get_slopes` of the authors' code.
+
+    >>> alibi_slopes(8)[:3]
+    (0.5, 0.25, 0.125)
+    >>> [round(slope, 4) for slope in alibi_slopes(3)], [round(slope, 4) for slope in alibi_slopes(3, "geometric")]
+    ([0.0625, 0.0039, 0.25], [0.1575, 0.0248, 0.0039])
+    """
+    check_num_heads(num_heads)
+    if rule not in ("reference", "geometric"):
+        raise ArgumentError("rule", expected="'reference' or 'geometric'", got=rule, todo="checkpoints follow 'reference'")
+    if isinstance(max_exponent, bool) or not isinstance(max_exponent, int | float):
+        raise ArgumentTypeError(
+            "max_exponent", expected="a positive number", got=type(max_exponent).__name__, todo="leave it out for 8"
+        )
+    if not (math.isfinite(max_exponent) and max_exponent > 0):
+        raise ArgumentError("max_exponent", expected="a positive number", got=max_exponent, todo="leave it out for 8")
+
+    def ladder(count: int) -> list[float]:
+        return [2.0 ** (-max_exponent * (head + 1) / count) for head in range(count)]
+
+    if rule == "geometric":
+        return tuple(ladder(num_heads))
+    lower = 1 << (num_heads.bit_length() - 1)
+    return tuple(ladder(lower) + ladder(2 * lower)[0::2][: num_heads - lower])
+
+
+class ALiBi(DistanceBias):
+    """Attention with linear biases: minus the head's slope times the distance.
+
+    bias(i, j) = -slope_h (i - j). Published for causal models: a key in the future would get a positive bias, so combine it
+    with a causal mask, or take `symmetric` for -slope_h |i - j| in an encoder.
+
+    Args:
+        num_heads: query heads H, any number.
+        rule: how slopes are chosen where H is not a power of two, see `alibi_slopes`.
+        symmetric: the absolute distance.
+        max_exponent: the last of n slopes is 2^-max_exponent; MPT's `alibi_bias_max`.
+        slopes: H slopes of your own, in place of a rule. (Falcon divides its bias by sqrt(head_dim) and rounds its slopes to
+            bfloat16: such a model's slopes come in here.)
+        learned: make the slopes a parameter that starts at these values. It is not kept positive: a head may learn to look far.
+
+    Raises:
+        ArgumentError: no heads, an unknown rule, slopes that are not H finite numbers.
+
+    Source: Press et al. 2021, arXiv 2108.12409, section 3; learned slopes are tried there in appendix A.2.
+
+    >>> ALiBi(8).bias(torch.tensor([3]), torch.tensor([1, 3]))[0]
+    tensor([[-1., -0.]])
+    """
+
+    def __init__(
+        self,
+        num_heads: int,
+        *,
+        rule: Literal["reference", "geometric"] = "reference",
+        symmetric: bool = False,
+        max_exponent: float = 8.0,
+        slopes: Sequence[float] | None = None,
+        learned: bool = False,
+    ) -> None:
+        super().__init__()
+        self._initial = alibi_slopes(num_heads, rule, max_exponent)
+        self._given = slopes is not None
+        if slopes is not None:
+            self._initial = tuple(float(slope) for slope in slopes)
+            if len(self._initial) != num_heads or not all(math.isfinite(slope) for slope in self._initial):
+                raise ArgumentError(
+                    "slopes",
+                    expected=f"{num_heads} finite numbers, one a head",
+                    got=list(self._initial),
+                    todo="leave it out for the published rule",
+                )
+        self.num_heads, self.rule, self.symmetric, self.max_exponent = num_heads, rule, symmetric, max_exponent
+        self.learned = learned
+        if learned:
+            self.learned_slopes = nn.Parameter(torch.empty(num_heads))
+            self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Set learned slopes back to the values of the rule."""
+        if self.learned:
+            with torch.no_grad():
+                self.learned_slopes.copy_(torch.tensor(self._initial))
+
+    @property
+    def slopes(self) -> Tensor:
+        """[H], float32 or wider: of the rule, as given, or as learned so far."""
+        return self._slopes(None)
+
+    def _slopes(self, device: torch.device | None) -> Tensor:
+        if self.learned:
+            return self.learned_slopes.to(torch.promote_types(self.learned_slopes.dtype, torch.float32))
+        return torch.tensor(self._initial, dtype=torch.float32, device=device)
+
+    def of_distance(self, distance: Tensor) -> Tensor:
+        """[H, *]: -slope_h times the distance, or the absolute distance."""
+        if self.symmetric:
+            distance = distance.abs()
+        slopes = self._slopes(distance.device)
+        return -slopes.view(-1, *(1,) * distance.ndim) * distance.to(slopes.dtype)
+
+    def score_mod(self, query_positions: Tensor, key_positions: Tensor) -> ScoreMod:
+        """The same bias for `flex_attention`, formed from the distance of each pair: no table."""
+        slopes, distance_of = self._slopes(query_positions.device), pair_distance(query_positions, key_positions)
+        if self.symmetric:
+            return lambda score, batch, head, query, key: score - slopes[head] * distance_of(batch, query, key).abs()
+        return lambda score, batch, head, query, key: score - slopes[head] * distance_of(batch, query, key)
+
+    def __repr__(self) -> str:
+        shown = [str(self.num_heads)]
+        if self.rule != "reference":
+            shown.append(f"rule={self.rule!r}")
+        if self.symmetric:
+            shown.append("symmetric=True")
+        if self.max_exponent != 8.0:
+            shown.append(f"max_exponent={self.max_exponent!r}")
+        if self._given:
+            shown.append(f"slopes={list(self._initial)!r}")
+        if self.learned:
+            shown.append("learned=True")
+        return f"ALiBi({', '.join(shown)})"
