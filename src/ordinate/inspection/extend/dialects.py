@@ -1,0 +1,302 @@
+"""The same stretch in the words of each program: transformers 4 and 5, vLLM, llama.cpp.
+
+transformers 4 keeps `rope_scaling` beside `rope_theta`; transformers 5 keeps one `rope_parameters`, with a dictionary for each
+kind of layer where bases differ; vLLM takes the latter as an override, nested as the config is; llama.cpp takes flags. Whatever
+else stands in those dictionaries (sections, partial factors, bases) is kept.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from ordinate.frequencies import DynamicNTK, Linear, Scaling, YaRN
+from ordinate.inspection.editing import REMOVED, Edit
+from ordinate.inspection.extend.methods import Option
+from ordinate.inspection.record import LayerKind, Part
+
+__all__ = ["CONFIGS", "DIALECTS", "Dialect", "Spelling", "llama_cpp", "own_dialect", "spell", "vllm"]
+
+Dialect = Literal["transformers-4", "transformers-5", "vllm", "llama.cpp"]
+CONFIGS: tuple[Dialect, ...] = ("transformers-4", "transformers-5")
+DIALECTS: tuple[Dialect, ...] = (*CONFIGS, "vllm", "llama.cpp")
+
+# what a scaling's dictionary says about the scaling; the rest of it is about something else and stays
+_OF_SCALING = {
+    *("type", "rope_type", "factor", "alpha", "original_max_position_embeddings", "finetuned"),
+    *("beta_fast", "beta_slow", "attention_factor", "attn_factor", "extrapolation_factor", "truncate"),
+    *("mscale", "mscale_all_dim", "short_mscale", "long_mscale", "short_factor", "long_factor"),
+    *("low_freq_factor", "high_freq_factor"),
+}
+
+
+@dataclass(frozen=True)
+class Spelling:
+    """The stretch in one dialect.
+
+    Args:
+        dialect: whose words.
+        shown: what to write or to run; "" where the dialect cannot say it.
+        refused: why it cannot.
+        edits: for configs, the members to change.
+    """
+
+    dialect: Dialect
+    shown: str
+    refused: str = ""
+    edits: tuple[Edit, ...] = ()
+
+
+def own_dialect(raw: Mapping[str, Any], part: Part) -> Dialect:
+    """The dialect that a config is written in."""
+    section = _descend(raw, _path(part))
+    return "transformers-5" if isinstance(section.get("rope_parameters"), Mapping) else "transformers-4"
+
+
+def spell(dialect: Dialect, raw: Mapping[str, Any], part: Part, option: Option | None, length: int) -> Spelling:
+    """The edit of a config.
+
+    Args:
+        dialect: "transformers-4" or "transformers-5".
+        raw: the config.
+        part: the part whose positions are stretched.
+        option: how; None where only the stated context grows.
+        length: tokens.
+    """
+    path = _path(part)
+    edits: list[Edit] = []
+    if option is not None:
+        maker = _edit_4 if dialect == "transformers-4" else _edit_5
+        made = maker(_descend(raw, path), path, part, option)
+        if isinstance(made, str):
+            return Spelling(dialect, "", made)
+        edits.extend(made)
+    if option is None or not isinstance(option.scaling, DynamicNTK):  # dynamic scaling starts at the stated context
+        edits.append(Edit(_claimed_path(raw, part), length))
+    return Spelling(dialect, _shown(edits), edits=tuple(edits))
+
+
+def _path(part: Part) -> tuple[str, ...]:
+    return tuple(part.path.split(".")) if part.path else ()
+
+
+def _descend(raw: Mapping[str, Any], path: tuple[str, ...]) -> Mapping[str, Any]:
+    for key in path:
+        held = raw.get(key)
+        raw = held if isinstance(held, Mapping) else {}
+    return raw
+
+
+def _claimed_path(raw: Mapping[str, Any], part: Part) -> tuple[str, ...]:
+    """The member that states the context: the one the reader took, if it took one as it stands."""
+    claimed = part.contexts.claimed
+    if claimed.source == "file":
+        path = tuple(claimed.detail.split("."))
+        if _descend(raw, path[:-1]).get(path[-1]) == claimed.value:
+            return path
+    return (*_path(part), "max_position_embeddings")
+
+
+def _shown(edits: list[Edit]) -> str:
+    """The members to change as one JSON object, and what to take out."""
+    whole: dict[str, Any] = {}
+    removed = []
+    for edit in edits:
+        if edit.value is REMOVED:
+            removed.append(".".join(edit.path))
+            continue
+        place = whole
+        for key in edit.path[:-1]:
+            place = place.setdefault(key, {})
+        place[edit.path[-1]] = edit.value
+    told = json.dumps(whole, indent=2)
+    return told + (f"\nand take out {', '.join(removed)}" if removed else "")
+
+
+def scaling_words(scaling: Scaling | None) -> dict[str, Any]:
+    """A record as transformers spells it; defaults are left out."""
+    if isinstance(scaling, Linear):
+        return {"rope_type": "linear", "factor": _number(scaling.factor)}
+    if isinstance(scaling, DynamicNTK):
+        return {"rope_type": "dynamic", "factor": _number(scaling.factor)}
+    if isinstance(scaling, YaRN):
+        words: dict[str, Any] = {
+            "rope_type": "yarn",
+            "factor": _number(scaling.factor),
+            "original_max_position_embeddings": scaling.original_context,
+        }
+        for name in ("beta_fast", "beta_slow", "mscale", "mscale_all_dim", "attention_factor", "truncate"):
+            value = getattr(scaling, name)
+            if value != YaRN.__dataclass_fields__[name].default:
+                words[name] = value
+        return words
+    return {}
+
+
+def _number(value: float) -> float:
+    """A factor without noise: 4.0, and 3.0517578125 as it is."""
+    return float(round(value, 12))
+
+
+def _restated(held: Mapping[str, Any], words: dict[str, Any]) -> dict[str, Any]:
+    """A dictionary with another scaling in it, the file's own spelling of the type, and all else as it was."""
+    spelled = [key for key in ("rope_type", "type") if key in held] or ["rope_type"]
+    rule = words.get("rope_type")
+    named = {} if rule is None else dict.fromkeys(spelled, rule)
+    kept = {key: value for key, value in held.items() if key not in _OF_SCALING}
+    return {**named, **{key: value for key, value in words.items() if key != "rope_type"}, **kept}
+
+
+def _edit_4(section: Mapping[str, Any], path: tuple[str, ...], part: Part, option: Option) -> list[Edit] | str:
+    turning = _turning(part)
+    parameters = section.get("rope_parameters")
+    edits: list[Edit] = []
+    base = option.base if option.base is not None else None
+    held: Mapping[str, Any] = section["rope_scaling"] if isinstance(section.get("rope_scaling"), Mapping) else {}
+    if isinstance(parameters, Mapping):
+        if _nested(parameters):
+            return "transformers 4 has no dictionary for each kind of layer; use transformers 5"
+        held = {key: value for key, value in parameters.items() if key not in ("rope_theta", "partial_rotary_factor")}
+        for key in ("rope_theta", "partial_rotary_factor"):
+            if key in parameters and not (key == "rope_theta" and base is not None):
+                edits.append(Edit((*path, key), parameters[key]))
+        edits.append(Edit((*path, "rope_parameters"), REMOVED))
+    if base is not None:
+        edits.append(Edit(_base_path(section, path, turning[0]), base))
+        if isinstance(parameters, Mapping) and held:
+            edits.append(Edit((*path, "rope_scaling"), dict(held)))
+        return edits
+    edits.append(Edit((*path, "rope_scaling"), _restated(held, scaling_words(option.scaling))))
+    return edits
+
+
+def _edit_5(section: Mapping[str, Any], path: tuple[str, ...], part: Part, option: Option) -> list[Edit] | str:
+    parameters = section.get("rope_parameters")
+    if isinstance(parameters, Mapping) and _nested(parameters):
+        edited = _edit_nested(dict(parameters), part, option)
+    elif len({layer.rotation.base.value for layer in _turning(part) if layer.rotation is not None}) > 1:
+        edited = _edit_nested(_build_nested(section, part), part, option)
+    else:
+        held = parameters if isinstance(parameters, Mapping) else section.get("rope_scaling")
+        edited = _restate(held if isinstance(held, Mapping) else {}, _turning(part)[0], option)
+    edits = [Edit((*path, "rope_parameters"), edited)]
+    if "rope_scaling" in section:
+        edits.append(Edit((*path, "rope_scaling"), REMOVED))  # transformers 5 would take it instead
+    if option.base is not None:
+        beside = _base_path(section, path, _turning(part)[0])
+        if beside[-1] in section:
+            edits.append(Edit(beside, option.base))
+    return edits
+
+
+def _turning(part: Part) -> list[LayerKind]:
+    """Kinds of layer that rotate, those without a window first: they are what is stretched."""
+    layers = [layer for layer in part.layers if layer.rotation is not None]
+    return sorted(layers, key=lambda layer: layer.window_keys.value is not None)
+
+
+def _nested(parameters: Mapping[str, Any]) -> bool:
+    return any(isinstance(value, Mapping) for value in parameters.values())
+
+
+def _restate(held: Mapping[str, Any], layer: LayerKind, option: Option) -> dict[str, Any]:
+    rotation = layer.rotation
+    assert rotation is not None  # only layers that turn are stretched
+    base = option.base if option.base is not None else rotation.base.value
+    words = scaling_words(option.scaling) if option.base is None else {}
+    restated = _restated(held, words) if words else dict(held)
+    restated.setdefault("rope_type", "default")
+    return {**restated, "rope_theta": base}
+
+
+def _edit_nested(parameters: dict[str, Any], part: Part, option: Option) -> dict[str, Any]:
+    """The dictionaries of kinds that see everything change, those of windowed kinds stay."""
+    for layer in _turning(part):
+        key = layer.name.replace(" ", "_")
+        if layer.window_keys.value is None and isinstance(parameters.get(key), Mapping):
+            parameters[key] = _restate(parameters[key], layer, option)
+    return parameters
+
+
+def _build_nested(section: Mapping[str, Any], part: Part) -> dict[str, Any]:
+    """One dictionary a kind of layer, from a file that keeps two bases side by side."""
+    held = section.get("rope_scaling")
+    built = {}
+    for layer in _turning(part):
+        rotation = layer.rotation
+        assert rotation is not None
+        scaled = rotation.scaling is not None and isinstance(held, Mapping)
+        built[layer.name.replace(" ", "_")] = {
+            **(dict(held) if scaled and isinstance(held, Mapping) else {"rope_type": "default"}),
+            "rope_theta": rotation.base.value,
+        }
+    return built
+
+
+def _base_path(section: Mapping[str, Any], path: tuple[str, ...], layer: LayerKind) -> tuple[str, ...]:
+    """The member beside the dictionaries that states the base."""
+    rotation = layer.rotation
+    if rotation is not None and rotation.base.source == "file":
+        key = rotation.base.detail.split(".")[-1]
+        if key in section:
+            return (*path, key)
+    return (*path, "rope_theta")
+
+
+def vllm(raw: Mapping[str, Any], part: Part, option: Option | None, length: int) -> Spelling:
+    """The override for `vllm serve`, in the config's own nesting.
+
+    Source: https://docs.vllm.ai/en/stable/features/context_extension/
+    """
+    reach = f"--max-model-len {length}"
+    claims = {"max_position_embeddings": length}
+    path = _path(part)
+    if option is None:
+        return Spelling("vllm", f"--hf-overrides {_quoted(_wrapped(path, claims))} {reach}")
+    if isinstance(option.scaling, DynamicNTK) and option.base is None:
+        told = "vLLM's dynamic scaling is computed once, for factor x the stated context, and ignores the length of the row"
+        return Spelling("vllm", "", f"{told}; use yarn or ntk there")
+    edits = _edit_5(_descend(raw, path), path, part, option)
+    if isinstance(edits, str):
+        return Spelling("vllm", "", edits)
+    parameters = next(edit.value for edit in edits if edit.path[-1] == "rope_parameters")
+    # vLLM multiplies the context by the factor itself, but knows nothing of a larger base
+    stated = {"rope_parameters": parameters, **(claims if option.base is not None else {})}
+    return Spelling("vllm", f"--hf-overrides {_quoted(_wrapped(path, stated))} {reach}")
+
+
+def _wrapped(path: tuple[str, ...], value: dict[str, Any]) -> dict[str, Any]:
+    for key in reversed(path):
+        value = {key: value}
+    return value
+
+
+def _quoted(value: dict[str, Any]) -> str:
+    return shlex.quote(json.dumps(value))
+
+
+def llama_cpp(part: Part, option: Option | None, length: int) -> Spelling:
+    """The flags of llama-server and llama-cli; they act on layers that see everything and on windowed ones as the model's code
+    decides.
+
+    Source: `llama-server --help`, section common params.
+    """
+    reach = f"-c {length}"
+    if option is None:
+        return Spelling("llama.cpp", reach)
+    if option.base is not None:
+        return Spelling("llama.cpp", f"--rope-freq-base {option.base:.10g} {reach}")
+    scaling = option.scaling
+    if isinstance(scaling, Linear):
+        return Spelling("llama.cpp", f"--rope-scaling linear --rope-scale {scaling.factor:.10g} {reach}")
+    if isinstance(scaling, YaRN):
+        flags = f"--rope-scaling yarn --rope-scale {scaling.factor:.10g} --yarn-orig-ctx {scaling.original_context}"
+        for flag, value, usual in (("fast", scaling.beta_fast, 32), ("slow", scaling.beta_slow, 1)):
+            flags += f" --yarn-beta-{flag} {value:.10g}" if value != usual else ""
+        if not scaling.truncate:
+            return Spelling("llama.cpp", "", "llama.cpp always rounds the ends of YaRN's ramp, and this model does not")
+        return Spelling("llama.cpp", f"{flags} {reach}")
+    return Spelling("llama.cpp", "", "llama.cpp computes frequencies once, so it has no dynamic scaling; use yarn or ntk there")

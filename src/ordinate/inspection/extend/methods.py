@@ -1,0 +1,246 @@
+"""Which ways of stretching a model's positions to more tokens suit it, and why.
+
+Sources: Chen et al. 2023, arXiv 2306.15595 (interpolation); bloc97 2023 and emozilla 2023 (NTK-aware, dynamic NTK); Peng et al.
+2023, arXiv 2309.00071 (YaRN); Ding et al. 2024, arXiv 2402.13753 (LongRoPE); Rozière et al. 2023, arXiv 2308.12950 (a larger
+base); Press et al. 2021, arXiv 2108.12409 (ALiBi); Kazemnejad et al. 2023, arXiv 2305.19466 (NoPE).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+from ordinate.errors import OrdinateError
+from ordinate.frequencies import DynamicNTK, Linear, Scaling, YaRN
+from ordinate.inspection.record import LayerKind, Part
+from ordinate.inspection.rotation import Rotation
+
+__all__ = ["METHODS", "TUNING", "Assessment", "Method", "Option", "assess"]
+
+Method = Literal["linear", "ntk", "dynamic", "yarn", "longrope"]
+METHODS: tuple[Method, ...] = ("yarn", "linear", "ntk", "dynamic", "longrope")
+
+TUNING: dict[Method, str] = {
+    "yarn": "works untuned for small factors; published models tune 400 steps on long texts (Peng et al. 2023, arXiv"
+    " 2309.00071, section 4.1)",
+    "linear": "needs tuning: about 1,000 steps on long texts (Chen et al. 2023, arXiv 2306.15595, section 3); untuned it loses"
+    " quality at once, on short texts too",
+    "ntk": "usable untuned up to about twice the context (bloc97 2023); models built on a larger base are tuned on long texts"
+    " (Rozière et al. 2023, arXiv 2308.12950, section 2.4)",
+    "dynamic": "none, and texts inside the trained context are untouched; quality falls off gently past it (emozilla 2023; Peng"
+    " et al. 2023, arXiv 2309.00071, section 3.3)",
+    "longrope": "a search for one divisor a pair and then tuning on long texts (Ding et al. 2024, arXiv 2402.13753, section 4)",
+}
+
+_UNSCALABLE = {
+    "alibi": "ALiBi lowers scores by distance and has nothing to scale; it runs at any length, though nothing promises that"
+    " far tokens still weigh (Press et al. 2021, arXiv 2108.12409)",
+    "t5-bucket": "relative buckets have nothing to scale: all distances past the last bucket share it, so it runs at any length"
+    " and cannot tell far tokens apart",
+    "none": "these layers have no encoding, so there is nothing to scale; how far they hold was only trained (Kazemnejad et al."
+    " 2023, arXiv 2305.19466)",
+    "sinusoidal": "the sinusoids can be computed for any position, but those past the trained context were never seen, and no"
+    " setting scales them",
+}
+
+
+@dataclass(frozen=True)
+class Option:
+    """One way of stretching, judged.
+
+    Args:
+        method: its name.
+        suits: "yes", "possible" (with what `why` says), or "no".
+        why: the reason.
+        scaling: the record that the layers without a window would get; None where only the base changes.
+        base: the base they would get; None to keep it.
+    """
+
+    method: Method
+    suits: Literal["yes", "possible", "no"]
+    why: str
+    scaling: Scaling | None = None
+    base: float | None = None
+
+    @property
+    def tuning(self) -> str:
+        """What fine-tuning the method usually needs."""
+        return TUNING[self.method]
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """What a number of tokens asks of a model.
+
+    Args:
+        need: "nothing" (it reaches that far, or nothing can be scaled and nothing has to be), "length" (only the stated context
+            has to grow), "scaling" (rotations have to be stretched), "impossible".
+        why: the reason.
+        options: for "scaling": the methods, best first.
+    """
+
+    need: Literal["nothing", "length", "scaling", "impossible"]
+    why: str
+    options: tuple[Option, ...] = ()
+
+
+def assess(part: Part, length: int, trained: int | None = None) -> Assessment:
+    """Judge what running `part` at `length` tokens asks.
+
+    Args:
+        part: the stack that reads tokens.
+        length: tokens.
+        trained: the trained context, where the file's is known to be wrong; by default the inspection's.
+    """
+    if not part.layers:
+        return Assessment("impossible", "how this model encodes position is unknown")
+    attending = [layer for layer in part.layers if layer.encodings]
+    kinds = {encoding.kind.value for layer in attending for encoding in layer.encodings}
+    if None in kinds:
+        return Assessment("impossible", "how at least some of its layers encode position is unknown")
+    rows = _rows(attending)
+    if rows is not None:
+        if length <= rows:
+            return Assessment("nothing", f"the table has {rows:,} rows, as many positions as that")
+        return Assessment(
+            "impossible",
+            f"positions are {rows:,} learned rows: there is no row for token {length:,}, and no setting makes one; the table"
+            " has to be enlarged and trained",
+        )
+    turning = [layer for layer in attending if layer.rotation is not None]
+    if not turning:
+        return _without_rotation(kinds)
+    far = [layer for layer in turning if layer.window_keys.value is None]
+    if not far:
+        windows = sorted({layer.window_keys.value for layer in turning})
+        return Assessment(
+            "nothing" if _claims(part, length) else "length",
+            f"every layer that rotates sees {' or '.join(f'{window:,}' for window in windows)} keys at most, so no rotation"
+            " ever meets a longer distance; scaling would only hurt",
+        )
+    return _with_rotation(part, far[0], length, trained)
+
+
+def _rows(layers: list[LayerKind]) -> int | None:
+    """Positions of the smallest learned table that tokens look up."""
+    tables = [encoding.settings for layer in layers for encoding in layer.encodings if encoding.kind.value == "learned"]
+    usable = [settings.get("positions") or settings.get("rows") for settings in tables]
+    return min((value.value for value in usable if value is not None and value.known), default=None)
+
+
+def _without_rotation(kinds: set[str]) -> Assessment:
+    told = [_UNSCALABLE[kind] for kind in sorted(kinds) if kind in _UNSCALABLE]
+    if told and len(told) == len(kinds):
+        return Assessment("nothing", "; ".join(told))
+    other = ", ".join(sorted(kinds - set(_UNSCALABLE))) or "no attention"
+    return Assessment("impossible", f"nothing rotates here ({other}): none of the methods applies")
+
+
+def _claims(part: Part, length: int) -> bool:
+    claimed = part.contexts.claimed
+    return claimed.known and claimed.value is not None and length <= claimed.value
+
+
+def _with_rotation(part: Part, layer: LayerKind, length: int, trained: int | None) -> Assessment:
+    rotation = layer.rotation
+    assert rotation is not None  # the caller chose layers that turn
+    if trained is None and _claims(part, length):
+        return Assessment("nothing", f"the file claims {part.contexts.claimed.value:,} tokens already")
+    if rotation.scaling is None and rotation.rule.value != "none":
+        return Assessment("impossible", f"its present scaling is unknown: {rotation.rule.detail}")
+    if not (rotation.base.known and rotation.rotary_dim.known):
+        return Assessment("impossible", "its base or the number of rotated channels is unknown")
+    start = trained or part.contexts.trained.value
+    if not start:
+        return Assessment("impossible", "the trained context is unknown: state it with --trained")
+    if length <= start:
+        return Assessment("nothing", f"it was trained at {start:,} tokens")
+    if rotation.rule.value == "dynamic":
+        return Assessment(
+            "nothing",
+            "its dynamic scaling follows the row's length by itself; leave the stated context, which is where it starts",
+        )
+    present = part.contexts.claimed.value or start
+    judged = [
+        _yarn(rotation, length, start),
+        _linear(rotation, length, start),
+        _larger_base(rotation, length, start if trained else present),
+        _dynamic(rotation, length, start),
+        _longrope(rotation),
+    ]
+    order = {"yes": 0, "possible": 1, "no": 2}
+    options = tuple(sorted(judged, key=lambda option: order[option.suits]))
+    why = f"trained at {start:,} tokens, {length / start:g} times fewer than wanted"
+    return Assessment("scaling" if options[0].suits != "no" else "impossible", why, options)
+
+
+def _replaces(rotation: Rotation) -> str:
+    return f"it would replace the {rotation.rule.value} scaling that the weights were trained with"
+
+
+def _yarn(rotation: Rotation, length: int, start: int) -> Option:
+    present = rotation.scaling
+    if isinstance(present, YaRN):
+        start = present.original_context
+        scaling = dataclasses.replace(present, factor=length / start, attention_factor=None)
+        why = f"continues its own YaRN from the same {start:,} tokens with a larger factor"
+        if present.attention_factor is not None and not math.isclose(
+            present.attention_factor, dataclasses.replace(present, attention_factor=None).cos_sin_factor, rel_tol=1e-3
+        ):
+            why += f"; its stated attention factor {present.attention_factor:g} belongs to the old factor and is dropped"
+        return Option("yarn", "yes", why, scaling)
+    if present is not None:
+        return Option("yarn", "no", _replaces(rotation))
+    why = "keeps the fast pairs that tell neighbours apart and interpolates the slow ones; static: it acts on short texts too"
+    return Option("yarn", "yes", why, YaRN(length / start, start))
+
+
+def _linear(rotation: Rotation, length: int, start: int) -> Option:
+    if isinstance(rotation.scaling, Linear):
+        why = "continues the interpolation it was trained with; tune again"
+        return Option("linear", "yes", why, Linear(length / start))
+    if rotation.scaling is not None:
+        return Option("linear", "no", _replaces(rotation))
+    why = "divides every frequency, so neighbours blur: only with fine-tuning"
+    return Option("linear", "possible", why, Linear(length / start))
+
+
+def _larger_base(rotation: Rotation, length: int, reach: int) -> Option:
+    """The base that divides the slowest turning pair's frequency by length / reach and leaves the fastest."""
+    present, rule = rotation.scaling, rotation.rule.value
+    if isinstance(present, YaRN) or rule == "longrope":
+        told = (
+            "a larger factor does the same better" if isinstance(present, YaRN) else "its divisors were searched for this base"
+        )
+        return Option("ntk", "no", told)
+    ladder = rotation.inverse_frequencies() or ()
+    slowest = max((pair for pair, frequency in enumerate(ladder) if frequency > 0), default=0)
+    if slowest == 0 or length <= reach:
+        return Option("ntk", "no", "a single pair turns: there is no ladder to stretch")
+    dim = rotation.ladder_dim or 0
+    base = rotation.base.value * (length / reach) ** (dim / (2 * slowest))
+    kept = "" if rule == "none" else f", on top of its {rule} scaling, which stays as trained"
+    why = f"a base of {base:,.0f} instead of {rotation.base.value:,.0f}: every program can say it{kept}; best for small factors"
+    return Option("ntk", "possible", why, present, base)
+
+
+def _dynamic(rotation: Rotation, length: int, start: int) -> Option:
+    if rotation.scaling is not None:
+        return Option("dynamic", "no", _replaces(rotation))
+    why = (
+        "texts up to the trained context stay exact; past it frequencies change with the length, so keys cached earlier no"
+        " longer fit: right without a cache, or when the whole text is read at once; not in llama.cpp, and another rule in vLLM"
+    )
+    try:
+        scaling = DynamicNTK(1.0, start)
+    except OrdinateError as error:
+        return Option("dynamic", "no", str(error))
+    return Option("dynamic", "possible", why, scaling)
+
+
+def _longrope(rotation: Rotation) -> Option:
+    if rotation.rule.value == "longrope":
+        return Option("longrope", "no", "its divisors were searched for the claimed context: going on needs a new search")
+    return Option("longrope", "no", "needs divisors searched for this very model, one a pair; none can be computed")

@@ -1,0 +1,293 @@
+"""How to run a model at a number of tokens: the judgement, the edit in every dialect, its cost, and the proof by re-reading.
+
+An edit is only offered when the edited text, read again by `inspect_config`, gives the frequencies that were intended, with
+bases, sections and partial factors as they were. Nothing is written here unless `write` is called.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import os
+import shutil
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ordinate.errors import ArgumentError, OrdinateError, OutputError, RefusedError
+from ordinate.inspection.editing import apply
+from ordinate.inspection.extend.cost import Cost, measure
+from ordinate.inspection.extend.dialects import CONFIGS, Dialect, Spelling, llama_cpp, own_dialect, spell, vllm
+from ordinate.inspection.extend.methods import Assessment, Method, Option, assess
+from ordinate.inspection.reading import Document, parse_config
+from ordinate.inspection.record import Inspection, LayerKind
+from ordinate.inspection.rotation import Rotation
+
+__all__ = ["SCHEMA", "Extension", "extend", "write"]
+
+SCHEMA = "ordinate.extension/1"
+"""Name and version of what `Extension.to_dict` tells."""
+
+
+@dataclass(frozen=True)
+class Extension:
+    """What running a model at `length` tokens takes.
+
+    Args:
+        source: the file's name.
+        length: tokens wanted.
+        before: the inspection of the file as it is.
+        assessment: what it asks, and every method judged.
+        chosen: the method that is spelled out; None where nothing is scaled.
+        spellings: the edit in each dialect.
+        own: the dialect the file is written in, and `edited`, its whole text after the edit; "" without one.
+        after: the inspection of that text: the proof.
+        proof: what was checked, in sentences.
+        cost: what moves inside the trained context; None where nothing is scaled.
+        cache_bytes: keys and values of one sequence of that length; None where unknown.
+    """
+
+    source: str
+    length: int
+    before: Inspection
+    assessment: Assessment
+    chosen: Option | None
+    spellings: tuple[Spelling, ...]
+    own: Dialect | None
+    edited: str
+    after: Inspection | None
+    proof: tuple[str, ...]
+    cost: Cost | None
+    cache_bytes: int | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain JSON types; `docs/inspect.md` describes it."""
+        layer = _stretched(self.before)
+        after = None if self.after is None else _stretched(self.after)
+        return {
+            "schema": SCHEMA,
+            "source": self.source,
+            "length": self.length,
+            "need": self.assessment.need,
+            "why": self.assessment.why,
+            "options": [
+                {"method": option.method, "suits": option.suits, "why": option.why, "tuning": option.tuning}
+                for option in self.assessment.options
+            ],
+            "chosen": None if self.chosen is None else self.chosen.method,
+            "edits": {each.dialect: {"text": each.shown or None, "refused": each.refused or None} for each in self.spellings},
+            "inverse_frequencies": {
+                "before": _ladder(layer, self.length),
+                "after": _ladder(after, self.length),
+            },
+            "cost_on_short_inputs": None if self.cost is None else self.cost.to_dict(),
+            "cache_bytes": self.cache_bytes,
+            "proof": list(self.proof),
+            "after": None if self.after is None else self.after.to_dict(),
+        }
+
+
+def _ladder(layer: LayerKind | None, length: int) -> list[float] | None:
+    found = layer.rotation.inverse_frequencies(length) if layer is not None and layer.rotation is not None else None
+    return None if found is None else list(found)
+
+
+def _stretched(inspection: Inspection) -> LayerKind | None:
+    """The kind of layer whose rotations decide: the first that rotates, without a window if there is one."""
+    turning = [layer for layer in inspection.layers if layer.rotation is not None]
+    return next((layer for layer in turning if layer.window_keys.value is None), turning[0] if turning else None)
+
+
+def extend(
+    document: Document,
+    before: Inspection,
+    length: int,
+    *,
+    method: Method | None = None,
+    trained: int | None = None,
+) -> Extension:
+    """Plan how to run a model at `length` tokens.
+
+    Args:
+        document: the file as `read_document` gave it.
+        before: its inspection.
+        length: tokens wanted.
+        method: the way of stretching; by default the one that suits best.
+        trained: tokens of the trained context, where the file's is known to be wrong.
+
+    Raises:
+        ArgumentError: a length that is no positive number of tokens.
+        RefusedError: a method that does not suit this model, or an edit whose re-reading does not give what was intended.
+    """
+    if length < 1 or (trained is not None and trained < 1):
+        wrong = ("--to", length) if length < 1 else ("--trained", trained)
+        raise ArgumentError(wrong[0], expected="a positive number of tokens", got=wrong[1], todo="for example 131072")
+    assessment = assess(before.main, length, trained)
+    cache = before.cache.bytes_at(length) if before.cache is not None else None
+    if method is not None and assessment.need in ("nothing", "impossible", "length") and not assessment.options:
+        raise RefusedError("--method", expected="a model to stretch", got=assessment.why, todo="leave the method out")
+    chosen = _choose(assessment, method)
+    if assessment.need in ("nothing", "impossible"):
+        return Extension(document.name, length, before, assessment, None, (), None, "", None, (), None, cache)
+    part = before.main
+    flags = llama_cpp(part, chosen, length)
+    if document.config is None:
+        told = ("a GGUF file is not edited: the flags are not proved by re-reading",)
+        return Extension(document.name, length, before, assessment, chosen, (flags,), None, "", None, told, None, cache)
+    spelled = [spell(dialect, document.config, part, chosen, length) for dialect in CONFIGS]
+    own = own_dialect(document.config, part)
+    proved: dict[Dialect, tuple[str, Inspection, tuple[str, ...]]] = {}
+    for place, each in enumerate(spelled):
+        if each.refused:
+            continue
+        text = apply(document.text, each.edits)
+        after, proof, trouble = _prove(text, before, chosen, length)
+        if trouble:
+            spelled[place] = Spelling(each.dialect, "", f"read again, the edited file does not say what was meant: {trouble}")
+        else:
+            proved[each.dialect] = (text, after, proof)
+    spellings = (*spelled, vllm(document.config, part, chosen, length), flags)
+    if own not in proved and proved:
+        own = next(iter(proved))
+    if own not in proved:
+        reasons = "; ".join(f"{each.dialect}: {each.refused}" for each in spelled)
+        raise RefusedError(document.name, expected="an edit that reads back as intended", got=reasons, todo="edit by hand")
+    text, after, proof = proved[own]
+    return Extension(
+        document.name, length, before, assessment, chosen, spellings, own, text, after, proof, _cost(before, after), cache
+    )
+
+
+def _choose(assessment: Assessment, method: Method | None) -> Option | None:
+    if not assessment.options:
+        return None
+    if method is None:
+        return assessment.options[0] if assessment.options[0].suits != "no" else None
+    option = next(option for option in assessment.options if option.method == method)
+    if option.suits == "no":
+        better = [other.method for other in assessment.options if other.suits != "no"]
+        todo = f"use {' or '.join(better)}" if better else "no method suits this model"
+        raise RefusedError("--method", expected=f"a method other than {method} for this model", got=option.why, todo=todo)
+    return option
+
+
+def _cost(before: Inspection, after: Inspection) -> Cost | None:
+    old, new = _stretched(before), _stretched(after)
+    trained = before.contexts.trained.value
+    if old is None or new is None or old.rotation is None or new.rotation is None or not trained:
+        return None
+    return measure(old.rotation, new.rotation, max(1, trained // 2))
+
+
+def _prove(text: str, before: Inspection, option: Option | None, length: int) -> tuple[Inspection, tuple[str, ...], str]:
+    """Read the edited text and compare it with what was meant: the inspection, what was checked, and what is wrong."""
+    from ordinate.inspection import inspect_config
+
+    try:
+        after = inspect_config(parse_config(text.encode(), "the edited config"))
+    except OrdinateError as error:
+        return before, (), str(error)
+    after = dataclasses.replace(after, source=f"{before.source}, edited")
+    proof: list[str] = []
+    if [(layer.name, layer.indices, layer.kind) for layer in before.layers] != [
+        (layer.name, layer.indices, layer.kind) for layer in after.layers
+    ]:
+        return after, (), "other kinds of layer"
+    for old, new in zip(before.layers, after.layers, strict=True):
+        if old.rotation is None or new.rotation is None:
+            continue
+        meant = _meant(old.rotation, option) if option is not None and old.window_keys.value is None else None
+        trouble = _compare(old, new, meant, length)
+        if trouble:
+            return after, (), f"{new.name}: {trouble}"
+        moved = _distance(old.rotation, new.rotation, length) > 1e-9
+        if meant is not None:
+            proof.append(
+                f"{new.name}: frequencies as meant (largest relative error {_distance(meant, new.rotation, length):.0e})"
+            )
+        else:
+            proof.append(f"{new.name}: {'scaled too, as this family scales all its layers' if moved else 'unchanged'}")
+        proof[-1] += f"; base {new.rotation.base.value:,.0f}, {new.rotation.rotary_dim.value} channels turn"
+        if new.rotation.sections is not None:
+            proof[-1] += f", sections {new.rotation.sections.value}"
+    dynamic = option is not None and option.method == "dynamic"
+    claimed = after.contexts.claimed.value
+    if not dynamic and claimed != length:
+        return after, (), f"it claims {claimed} tokens"
+    proof.append(f"claims {claimed:,} tokens" + (", where its scaling starts" if dynamic else ""))
+    raised = {finding.id for finding in after.findings if finding.severity == "error"} - {f.id for f in before.findings}
+    return after, tuple(proof), f"new finding {', '.join(sorted(raised))}" if raised else ""
+
+
+def _meant(rotation: Rotation, option: Option) -> Rotation:
+    """The rotation that the option asks for, its other settings as they are."""
+    base = rotation.base if option.base is None else dataclasses.replace(rotation.base, value=option.base)
+    rule = rotation.rule if option.base is not None else dataclasses.replace(rotation.rule, value=option.method)
+    return dataclasses.replace(rotation, base=base, rule=rule, scaling=option.scaling)
+
+
+def _compare(old: LayerKind, new: LayerKind, meant: Rotation | None, length: int) -> str:
+    """What differs that must not."""
+    before, after = old.rotation, new.rotation
+    if before is None or after is None:
+        return "it no longer rotates"
+    for name in ("layout", "rotary_dim", "head_dim", "sections"):
+        was, now = (getattr(rotation, name) for rotation in (before, after))
+        if (None if was is None else was.value) != (None if now is None else now.value):
+            return f"{name} changed"
+    if old.window_keys.value != new.window_keys.value:
+        return "its window changed"
+    if meant is None:
+        return "" if math.isclose(before.base.value, after.base.value, rel_tol=1e-12) else "its base changed"
+    if after.inverse_frequencies(length) is None:
+        return f"its scaling cannot be computed ({after.rule.value})"
+    for tokens in (1, length // 2 or 1, length):
+        error = _distance(meant, after, tokens)
+        if error > 1e-9:
+            return f"frequencies differ from the intended ones by a factor of up to {1 + error:.4g}"
+    factors = [(rotation.cos_sin_factor, rotation.softmax_factor) for rotation in (meant, after)]
+    if any(x is None or y is None or not math.isclose(x, y, rel_tol=1e-9) for x, y in zip(*factors, strict=True)):
+        return f"factors {factors[1]} instead of {factors[0]}"
+    return ""
+
+
+def _distance(a: Rotation, b: Rotation, length: int) -> float:
+    """The largest relative difference of a frequency."""
+    one, two = a.inverse_frequencies(length), b.inverse_frequencies(length)
+    if one is None or two is None or len(one) != len(two):
+        return math.inf
+    return max((abs(x - y) / max(abs(x), abs(y)) for x, y in zip(one, two, strict=True) if x or y), default=0.0)
+
+
+def write(extension: Extension, path: Path) -> Path:
+    """Put the edited text in the file's place, keeping the old one beside it, and return where that is.
+
+    The text goes to a temporary file in the same directory first and is renamed over the old one, so that no reader ever sees
+    half a config. The copy is `NAME.bak`, or `NAME.bak.2` and so on: none is ever overwritten.
+
+    Raises:
+        RefusedError: there is nothing to write.
+        OutputError: the directory cannot be written to.
+    """
+    if not extension.edited:
+        got = extension.assessment.why if extension.own is None else "no edit"
+        raise RefusedError("--write", expected="an edit", got=got, todo="leave --write out")
+    target = path.resolve()  # a link stays a link: what it points to is replaced
+    kept = target.with_name(f"{target.name}.bak")
+    number = 2
+    while kept.exists():
+        kept, number = target.with_name(f"{target.name}.bak.{number}"), number + 1
+    try:
+        with tempfile.NamedTemporaryFile(
+            "w", encoding="utf-8", newline="", dir=target.parent, prefix=f".{target.name}.", delete=False
+        ) as temporary:
+            temporary.write(extension.edited)
+        shutil.copymode(target, temporary.name)
+        shutil.copy2(target, kept)
+        os.replace(temporary.name, target)
+    except OSError as error:
+        raise OutputError(
+            str(path), expected="a place that can be written to", got=error.strerror or str(error), todo="check the rights"
+        ) from None
+    return kept
