@@ -65,6 +65,7 @@ class Stack:
         window: keys of the window; `window_of` turns what stands there into keys seen, itself included.
         claimed: keys of the claimed context; none for stacks without tokens in a row.
         causal: whether it keeps a cache.
+        mark: splits kinds further, listed or not (layers that do not rotate).
     """
 
     readers: tuple[Reader, ...] = ()
@@ -86,6 +87,7 @@ class Stack:
         "model_max_length",
     )
     causal: bool = False
+    mark: Callable[[Section, list[str]], list[str]] | None = None
 
 
 @dataclass(frozen=True)
@@ -99,7 +101,7 @@ class Family:
         defaults: what the code takes where a key is missing, beyond the library's own defaults.
         origin: where this was read.
         unknown: a reason, where the position code of this type has not been read or cannot be told from a config.
-        adjust: a last word of the family on what was read (a key that another key overrules).
+        trained: keys of a context before scaling that the family states apart from any scaling.
     """
 
     stacks: tuple[Stack, ...] = ()

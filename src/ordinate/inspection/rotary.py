@@ -155,12 +155,12 @@ def _nested(section: Section, kind: str) -> bool:
 
 def _base(frame: Frame, rule: RotaryRule, held: list[Section]) -> Value:
     """The base of this kind of layer: the newest dialect first, then the family's keys, then its default."""
-    section, candidates = frame.section, []
-    for place in held:
-        if place.has("rope_theta"):
-            candidates.append(place.number("rope_theta", above=1))
+    section = frame.section
     own = rule.local_base if frame.kind == SLIDING else rule.global_base
-    keys = own + rule.base
+    local = frame.kind == SLIDING and bool(rule.local_base)  # then the keys of the other layers do not reach these
+    places = [place for place in held if place.has("rope_theta") and (not local or place.path.endswith(f".{frame.kind}"))]
+    candidates = [place.number("rope_theta", above=1) for place in places]
+    keys = own if local else own + rule.base
     listed = section.find("layer_rope_theta") or section.find("rope_theta")
     if listed is not None and isinstance(listed[1], list):
         candidates.append(_of_layers(frame, listed[0], listed[1]))

@@ -1,0 +1,122 @@
+"""What position costs and reaches: bytes of the cache, learned numbers, wavelengths.
+
+A layer without a window keeps its width for every token, a layer with one for the last `window_keys` at most, a recurrent
+layer a constant. One sequence of L tokens therefore costs
+
+    bytes = bytes_per_value * sum over kinds of layer of: layers * (width * min(L, window) + state)
+
+Sources: Shazeer 2019, arXiv 1911.02150 (one key-value head); Ainslie et al. 2023, arXiv 2305.13245 (groups); DeepSeek-AI 2024,
+arXiv 2405.04434 (latents); Beltagy et al. 2020, arXiv 2004.05150 (windows).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from ordinate.inspection.provenance import Value, unknown
+from ordinate.inspection.record import Cache, LayerKind
+from ordinate.inspection.section import Section
+
+__all__ = ["bytes_per_value", "cache_of", "incomplete_pairs", "parameters_on_position", "wavelengths"]
+
+BYTES = {"float64": 8, "float32": 4, "float": 4, "float16": 2, "half": 2, "bfloat16": 2, "float8_e4m3fn": 1, "float8_e5m2": 1}
+
+
+def wavelengths(frequencies: Sequence[float]) -> tuple[float, ...]:
+    """Tokens of one whole turn of each pair, 2 pi / frequency; infinite for a pair that stands still.
+
+    >>> [round(w, 2) for w in wavelengths([1.0, 0.1, 0.0])]
+    [6.28, 62.83, inf]
+    """
+    return tuple(2 * math.pi / frequency if frequency else math.inf for frequency in frequencies)
+
+
+def incomplete_pairs(frequencies: Sequence[float], context: int) -> int:
+    """How many pairs never complete a turn inside `context` tokens: those with a wavelength above it.
+
+    >>> incomplete_pairs([1.0, 0.1, 0.01], 100)
+    1
+    """
+    return sum(1 for wave in wavelengths(frequencies) if wave > context)
+
+
+def bytes_per_value(*sections: Section) -> Value:
+    """Bytes of one cached number, from the dtype that the first of `sections` states.
+
+    Raises nothing: a dtype that is missing or unknown is assumed to be 16 bits wide, which is how models are served.
+    """
+    for section in sections:
+        for key in ("torch_dtype", "dtype"):
+            name = section.raw.get(key)
+            if isinstance(name, str) and name.removeprefix("torch.") in BYTES:
+                return Value(BYTES[name.removeprefix("torch.")], "derived", f'{section.at(key)} "{name}"')
+    return Value(2, "assumed", "no dtype in the file: 16 bits, as models are served")
+
+
+def cache_of(layers: Sequence[LayerKind], width: Value, claimed: Value) -> Cache | None:
+    """The cache of the layers that keep one.
+
+    Args:
+        layers: the kinds of layer that keep keys and values, or a state.
+        width: bytes of one cached number.
+        claimed: tokens to size it for.
+
+    >>> from ordinate.inspection import inspect_config
+    >>> told = {"model_type": "llama", "hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 2}
+    >>> inspect_config(told).cache.bytes_at(1000)  # 2 layers x 2 x 4 heads x 16 channels x 2 bytes x 1000 tokens
+    512000
+    """
+    if not layers:
+        return None
+    missing = [layer for layer in layers if not layer.attention.cached_width.known or not layer.indices]
+    if missing:
+        reason = f"{missing[0].name}: {missing[0].attention.cached_width.detail}"
+        absent = unknown(reason if missing[0].indices else f"{missing[0].name}: the number of layers is unknown")
+        return Cache(width, absent, absent)
+    unwindowed = [layer for layer in layers if not layer.window_keys.known]
+    if unwindowed:
+        absent = unknown(f"{unwindowed[0].name}: the window is unknown")
+        return Cache(width, absent, absent)
+    groups = tuple(
+        (
+            len(layer.indices),
+            layer.attention.cached_width.value,
+            layer.window_keys.value,
+            layer.attention.state_width.value or 0,
+        )
+        for layer in layers
+    )
+    numbers = sum(count * each for count, each, _, _ in groups)
+    formula = " + ".join(
+        f"{count} {layer.name} layers x {each}" for (count, each, _, _), layer in zip(groups, layers, strict=True)
+    )
+    per_token = Value(numbers * width.value, "derived", f"({formula}) x {width.value} bytes")
+    if not claimed.known:
+        return Cache(width, per_token, unknown("no context is claimed"), groups)
+    whole = Cache(width, per_token, per_token, groups).bytes_at(claimed.value)
+    states = [layer.name for layer in layers if not layer.attention.state_width.known]
+    besides = f", the states of {' and '.join(states)} layers not counted" if states else ""
+    detail = f"one sequence of {claimed.value} tokens{', windows kept' if any(g[2] for g in groups) else ''}{besides}"
+    return Cache(width, per_token, Value(whole, "derived", detail), groups)
+
+
+def parameters_on_position(layers: Sequence[LayerKind]) -> Value:
+    """Learned numbers spent on position; tables shared by several kinds of layer count once."""
+    counted, formulas, open_ends = [], [], []
+    for layer in layers:
+        for encoding in layer.encodings:
+            count = encoding.settings.get("parameters")
+            if encoding.rotation is not None or encoding.kind.value in ("none", "alibi", "sinusoidal"):
+                continue
+            if count is None or not count.known:
+                open_ends.append(encoding.note or encoding.kind.value)
+            elif (encoding.kind.value, count) not in counted:
+                counted.append((encoding.kind.value, count))
+                formulas.append(count.detail)
+    if open_ends:
+        return unknown(f"not countable from the config: {open_ends[0]}")
+    if not layers:
+        return unknown("the encoding is unknown")
+    total = sum(count.value for _, count in counted)
+    return Value(total, "derived", "; ".join(formulas) if formulas else "nothing is learned about position")

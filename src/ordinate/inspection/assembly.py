@@ -1,0 +1,182 @@
+"""From a section and the row of its family to a `Part`: layers grouped by kind, each with what tells it where tokens are."""
+
+from __future__ import annotations
+
+from ordinate.inspection.arithmetic import bytes_per_value, cache_of, parameters_on_position
+from ordinate.inspection.frame import Frame, Stack
+from ordinate.inspection.heads import layer_without_attention
+from ordinate.inspection.pattern import WITHOUT_ATTENTION, kinds_of_layers, window_keys
+from ordinate.inspection.provenance import Value, unknown
+from ordinate.inspection.record import Attention, Contexts, LayerKind, Part
+from ordinate.inspection.section import Log, Section
+from ordinate.inspection.sections import Found
+
+__all__ = ["assemble"]
+
+FULL = "full_attention"
+LAYERS_LIMIT = 10_000
+
+
+def assemble(found: Found, top: Section, log: Log) -> Part:
+    """Run the readers of a part's family.
+
+    Args:
+        found: the section with its family.
+        top: the section of the whole file's main part, whose dtype holds where the part states none.
+        log: where findings go.
+    """
+    section, family = found.section, found.family
+    layers: list[LayerKind] = []
+    caching: list[LayerKind] = []
+    num_layers, hidden, claimed = unknown(family.unknown), unknown(family.unknown), unknown(family.unknown)
+    trained = section.integer(*family.trained) if family.trained else None
+    for stack in family.stacks:
+        count = section.integer(*stack.layers, most=LAYERS_LIMIT) if stack.layers else unknown("the stages are listed apart")
+        width = section.integer(*stack.hidden)
+        reach = _claimed(section, stack)
+        if stack is family.stacks[0]:
+            num_layers, hidden, claimed = count, width, reach
+        elif not claimed.known or (stack.causal and reach.known):
+            claimed = reach
+        kinds = _layers(section, stack, family.origin, count, width, reach, trained)
+        layers += kinds
+        if stack.causal:
+            caching += [kind for kind in kinds if kind.attention.cached_width.value != 0 or kind.attention.state_width.value]
+    layers.sort(key=_standing)
+    contexts = _contexts(layers, claimed, trained)
+    cache = cache_of(caching, bytes_per_value(section, top), claimed)
+    return Part(
+        found.name,
+        section.path,
+        found.model_type,
+        tuple(layers),
+        num_layers,
+        hidden,
+        contexts,
+        cache,
+        parameters_on_position(layers) if layers else unknown(family.unknown or "the encoding is unknown"),
+    )
+
+
+def _standing(layer: LayerKind) -> tuple[bool, bool, bool, int]:
+    """Layers that rotate before those that do not, those without a window before the others."""
+    return (
+        layer.rotation is None and layer.spec is not None and layer.spec.encoding == "none",
+        not layer.encodings,
+        layer.window_keys.value is not None,
+        layer.indices[0] if layer.indices else 0,
+    )
+
+
+def _claimed(section: Section, stack: Stack) -> Value:
+    if stack.claimed:
+        return section.integer(*stack.claimed)
+    image, patch = section.integer("image_size"), section.integer("patch_size")
+    if isinstance(image.value, int) and isinstance(patch.value, int) and patch.value:
+        side = image.value // patch.value
+        return Value(side * side, "derived", f"({image.detail} {image.value} // {patch.detail} {patch.value})^2 patches")
+    return unknown("this stack has no longest context")
+
+
+def _layers(
+    section: Section, stack: Stack, origin: str, count: Value, width: Value, claimed: Value, trained: Value | None
+) -> list[LayerKind]:
+    kinds = kinds_of_layers(section, stack, count)
+    if kinds is None:
+        kinds = [FULL] * count.value if count.known else None
+    if kinds is not None and stack.mark is not None:
+        kinds = stack.mark(section, kinds)
+    grouped: dict[str, list[int]] = {}
+    for index, kind in enumerate(kinds if kinds is not None else [FULL]):
+        grouped.setdefault(kind, []).append(index)
+    made = []
+    for kind, listed in grouped.items():
+        indices = tuple(listed) if kinds is not None else ()
+        made.append(_kind_of_layer(section, stack, origin, kind, indices, width, claimed, trained))
+    return made
+
+
+def _kind_of_layer(
+    section: Section,
+    stack: Stack,
+    origin: str,
+    kind: str,
+    indices: tuple[int, ...],
+    width: Value,
+    claimed: Value,
+    trained: Value | None,
+) -> LayerKind:
+    name = kind.replace("_", " ").replace("/nope", " without rotation")
+    name = f"{stack.name} {name}".strip() if stack.name and kind != FULL else stack.name or name
+    no_window = Value(None, "family", "no window in these layers")
+    if kind in WITHOUT_ATTENTION:
+        sort = WITHOUT_ATTENTION[kind]
+        state = (
+            unknown("the size of the state is not modelled") if sort.startswith(("linear", "conv")) else Value(0, "family", "")
+        )
+        return LayerKind(name, indices, (), layer_without_attention(sort, state, origin), no_window)
+    attention = stack.attention(section, kind, width) if stack.attention is not None else _no_heads()
+    if kind == "cross_attention":
+        return LayerKind(name, indices, (), _crossing(attention), no_window)
+    frame = Frame(section, stack, origin, kind, indices, attention, width, claimed, trained)
+    encodings = tuple(encoding for reader in stack.readers if (encoding := reader(frame)) is not None)
+    window = window_keys(section, stack, kind.removesuffix("/nope"))
+    return LayerKind(name, indices, encodings, attention, window)
+
+
+def _no_heads() -> Attention:
+    absent = unknown("no heads are described here")
+    return Attention(absent, absent, absent, absent, absent, absent, absent)
+
+
+def _crossing(attention: Attention) -> Attention:
+    none = Value(0, "family", "keys and values are the other stream's, whatever the text's length")
+    return Attention(
+        Value("cross", "family", "queries meet another stream"),
+        attention.num_heads,
+        attention.num_kv_heads,
+        attention.head_dim,
+        attention.value_head_dim,
+        none,
+        unknown("the length of the other stream is not in the config"),
+    )
+
+
+def _contexts(layers: list[LayerKind], claimed: Value, stated: Value | None) -> Contexts:
+    """Trained and claimed context of a part, and one sentence on how they relate."""
+    turns = [layer.rotation for layer in layers if layer.rotation is not None]
+    scaled = next((turn for turn in turns if turn.rule.value != "none"), None)
+    if stated is not None and stated.known:
+        trained = stated
+    elif scaled is not None:
+        original = scaled.settings.get("original_context")
+        if original is not None:
+            trained = original
+        elif scaled.rule.value == "linear" and scaled.settings["factor"].value == 1:
+            trained = Value(claimed.value, claimed.source, claimed.detail)
+        else:
+            trained = unknown(f"{scaled.rule.value} scaling states no context before scaling")
+    else:
+        trained = _unscaled_context(layers, claimed)
+    return Contexts(trained, claimed, _relation(trained, claimed))
+
+
+def _unscaled_context(layers: list[LayerKind], claimed: Value) -> Value:
+    for layer in layers:
+        for encoding in layer.encodings:
+            usable = encoding.settings.get("positions")
+            if encoding.kind.value == "learned" and encoding.where == "input" and usable is not None and usable.known:
+                return usable
+    if not claimed.known:
+        return unknown("the file states no context")
+    return Value(claimed.value, "derived", f"no scaling: {claimed.detail}")
+
+
+def _relation(trained: Value, claimed: Value) -> str:
+    if not trained.known or not claimed.known:
+        return "unknown: one of the two is"
+    if trained.value == claimed.value:
+        return "equal"
+    if trained.value > claimed.value:
+        return f"the file claims less ({claimed.value}) than the context before scaling ({trained.value})"
+    return f"claimed is {claimed.value / trained.value:.4g} times the context before scaling"

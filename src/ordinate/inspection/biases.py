@@ -1,0 +1,209 @@
+"""Readers of encodings that act on scores: ALiBi, T5's buckets, and the relative encodings that need queries and keys.
+
+Sources: Press et al. 2021, arXiv 2108.12409 (ALiBi); Raffel et al. 2019, arXiv 1910.10683 (buckets); Shaw et al. 2018,
+arXiv 1803.02155; Dai et al. 2019, arXiv 1901.02860 (Transformer-XL); He et al. 2020, arXiv 2006.03654 (DeBERTa); Liu et al.
+2021, arXiv 2103.14030 (Swin).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ordinate.inspection.frame import Frame, Reader
+from ordinate.inspection.provenance import Value, unknown
+from ordinate.inspection.record import Encoding
+from ordinate.spec import PositionSpec
+
+__all__ = ["alibi", "buckets", "disentangled", "image_bias", "shaw", "transformer_xl"]
+
+Condition = Callable[[Frame], bool]
+
+
+def _always(frame: Frame) -> bool:
+    return True
+
+
+def _kind(name: str, frame: Frame) -> Value:
+    return Value(name, "family", frame.origin)
+
+
+def alibi(*, symmetric: bool = False, when: Condition = _always) -> Reader:
+    """Linear biases: minus the head's slope times the distance; nothing learned."""
+
+    def read(frame: Frame) -> Encoding | None:
+        if not when(frame):
+            return None
+        heads = frame.attention.num_heads
+        settings = {
+            "symmetric": Value(symmetric, "family", frame.origin),
+            "parameters": Value(0, "family", "computed, not learned"),
+        }
+        spec = None
+        slope_range = frame.section.number("attn_config.alibi_bias_max", "alibi_bias_max", above=0)
+        usual = not slope_range.known or slope_range.value == 8
+        if slope_range.known:
+            settings["bias_max"] = slope_range
+        if heads.known:
+            settings["slopes"] = Value(f"2^(-{slope_range.value or 8:g} h / {heads.value})", "family", "h = 1 ... heads")
+            if usual:
+                told = {"num_heads": heads.value}
+                spec = PositionSpec("alibi", {**told, "symmetric": True} if symmetric else told)
+        return Encoding(_kind("alibi", frame), "scores", settings=settings, spec=spec)
+
+    return read
+
+
+def buckets(
+    *,
+    bidirectional: bool,
+    every_layer: bool = False,
+    count: tuple[str, ...] = ("relative_attention_num_buckets",),
+    distance: tuple[str, ...] = ("relative_attention_max_distance",),
+    default_distance: int | None = None,
+    when: Condition = _always,
+) -> Reader:
+    """T5's learned bias, one number for each bucket of distances and head.
+
+    Args:
+        bidirectional: whether future and past have buckets of their own.
+        every_layer: whether each layer has a table (UMT5), or the first one's is shared (T5).
+        count, distance: keys.
+        default_distance: what the code fixes where no key exists.
+        when: whether the file switches it on.
+    """
+
+    def read(frame: Frame) -> Encoding | None:
+        if not when(frame):
+            return None
+        heads, number, furthest = frame.attention.num_heads, frame.section.integer(*count), frame.section.integer(*distance)
+        if not furthest.known and default_distance is not None and not frame.section.has(*distance):
+            furthest = Value(default_distance, "family", frame.origin)
+        settings = {
+            "num_buckets": number,
+            "max_distance": furthest,
+            "bidirectional": Value(bidirectional, "family", frame.origin),
+            "tables": Value("one a layer" if every_layer else "one, shared by all layers", "family", frame.origin),
+        }
+        spec = None
+        if heads.known and number.known:
+            tables = len(frame.indices) if every_layer else 1
+            formula = f"{tables} x {number.value} buckets x {heads.value} heads"
+            settings["parameters"] = Value(tables * number.value * heads.value, "derived", formula)
+            if furthest.known and furthest.value > number.value // (4 if bidirectional else 2):
+                told = {"num_heads": heads.value, "num_buckets": number.value, "max_distance": furthest.value}
+                spec = PositionSpec("t5-bias", {**told, "bidirectional": bidirectional})
+        return Encoding(_kind("t5-bucket", frame), "scores", settings=settings, spec=spec)
+
+    return read
+
+
+def shaw(
+    *,
+    reach: tuple[str, ...] = (),
+    left: tuple[str, ...] = (),
+    right: tuple[str, ...] = (),
+    less: int = 0,
+    values: bool = False,
+    per_layer: bool = True,
+    when: Condition = _always,
+) -> Reader:
+    """Learned vectors for clipped distances, met by queries (and added to values where `values`); `less` below the key."""
+
+    def read(frame: Frame) -> Encoding | None:
+        if not when(frame):
+            return None
+        before, after = (_less(frame.section.integer(*(side or reach)), less) for side in (left, right))
+        settings = {"clipped_before": before, "clipped_after": after}
+        dim = frame.attention.head_dim
+        if before.known and after.known and dim.known:
+            rows, tables = before.value + after.value + 1, 2 if values else 1
+            layers = len(frame.indices) if per_layer else 1
+            formula = f"{layers} layers x {tables} x {rows} distances x {dim.value} channels, shared by heads"
+            settings["parameters"] = Value(layers * tables * rows * dim.value, "derived", formula)
+        where = "keys and values" if values else "scores"
+        return Encoding(_kind("shaw", frame), where, settings=settings, note="distances past the clip look alike")
+
+    return read
+
+
+def _less(stated: Value, less: int) -> Value:
+    if not less or not stated.known:
+        return stated
+    return Value(stated.value - less, "derived", f"{stated.detail} - {less}")
+
+
+def disentangled(*, when: Condition = _always) -> Reader:
+    """DeBERTa's content-to-position and position-to-content terms over a table of relative positions."""
+
+    def read(frame: Frame) -> Encoding | None:
+        if not when(frame):
+            return None
+        section = frame.section
+        spread = section.integer("position_buckets", least=-1)
+        furthest = section.integer("max_relative_positions", least=-1)
+        context = section.integer("max_position_embeddings")
+        span = unknown("neither position_buckets nor a context is known")
+        if spread.known and spread.value > 0:
+            span = Value(spread.value, spread.source, f"{spread.detail}, spaced logarithmically")
+        elif furthest.known and furthest.value > 0:
+            span = furthest
+        elif context.known:
+            span = Value(context.value, "derived", f"{context.detail}: max_relative_positions is below 1")
+        settings = {"span": span, "terms": _terms(frame), "share_att_key": section.flag("share_att_key")}
+        if span.known and frame.hidden_size.known:
+            formula = f"2 x {span.value} relative positions x {frame.hidden_size.value} channels, shared by all layers"
+            settings["parameters"] = Value(2 * span.value * frame.hidden_size.value, "derived", formula)
+        return Encoding(_kind("deberta", frame), "scores", settings=settings)
+
+    return read
+
+
+def _terms(frame: Frame) -> Value:
+    found = frame.section.find("pos_att_type")
+    if found is None:
+        return unknown("no pos_att_type in the file")
+    path = frame.section.at("pos_att_type")
+    if isinstance(found[1], str):  # the authors' repository writes "p2c|c2p"
+        return Value([term for term in found[1].split("|") if term and term != "none"], "file", path)
+    return frame.section.strings("pos_att_type")
+
+
+def transformer_xl(*, when: Condition = _always, note: str = "") -> Reader:
+    """Sinusoids of the distance, projected and met by queries and two learned biases."""
+
+    def read(frame: Frame) -> Encoding | None:
+        if not when(frame):
+            return None
+        settings: dict[str, Value] = {}
+        clamp = frame.section.integer("clamp_len", least=-1)
+        if clamp.known:
+            settings["clamp"] = clamp
+        heads, dim, width = frame.attention.num_heads, frame.attention.head_dim, frame.hidden_size
+        if heads.known and dim.known and width.known and frame.indices:
+            one = width.value * heads.value * dim.value + 2 * heads.value * dim.value
+            formula = f"{len(frame.indices)} layers x ({width.value} x {heads.value} x {dim.value} projection + 2 biases)"
+            settings["parameters"] = Value(len(frame.indices) * one, "derived", formula)
+        return Encoding(_kind("transformer-xl", frame), "scores", settings=settings, note=note)
+
+    return read
+
+
+def image_bias(*, window: tuple[str, ...] = ("window_size",), when: Condition = _always, note: str = "") -> Reader:
+    """Swin's learned bias for each displacement inside a window: (2 w - 1)^2 numbers a head and layer."""
+
+    def read(frame: Frame) -> Encoding | None:
+        if not when(frame):
+            return None
+        width = frame.section.integer(*window)
+        settings = {"window": width}
+        if width.known:
+            table = (2 * width.value - 1) ** 2
+            settings["displacements"] = Value(table, "derived", f"(2 x {width.value} - 1)^2")
+            heads, depths = frame.section.numbers("num_heads"), frame.section.numbers("depths")
+            if heads.known and depths.known and len(heads.value) == len(depths.value):
+                pairs = sum(int(head) * int(depth) for head, depth in zip(heads.value, depths.value, strict=True))
+                formula = f"{table} displacements x {pairs} heads over all layers"
+                settings["parameters"] = Value(table * pairs, "derived", formula)
+        return Encoding(_kind("learned", frame), "scores", settings=settings, note=note)
+
+    return read

@@ -1,0 +1,89 @@
+"""The table of families: for each model type, what its code does that its config does not say.
+
+One row is one entry in a neighbour file; `library.json` beside it holds the defaults of transformers' own config classes, so
+that a key missing from a file means what it means there. A type without a row is unknown, with the reason, or is told from its
+keys where they speak for themselves.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from ordinate.inspection.families.decoders import DECODERS, decoder
+from ordinate.inspection.families.encoders import ENCODERS
+from ordinate.inspection.families.perception import PERCEPTION
+from ordinate.inspection.families.remote import REMOTE
+from ordinate.inspection.frame import Family
+from ordinate.inspection.rotary import RotaryRule, rope
+
+__all__ = ["FAMILIES", "GENERIC_ROTARY", "family_of", "family_of_architecture", "library"]
+
+FAMILIES: dict[str, Family] = {**PERCEPTION, **ENCODERS, **DECODERS, **REMOTE}
+
+GENERIC_ROTARY = decoder(rope(RotaryRule(layout=None)))
+"""For a type without a row whose file holds keys of a rotation: everything but the layout can be read."""
+
+VERSION = "transformers 5.24"
+
+
+@cache
+def library() -> Mapping[str, Any]:
+    """Defaults of the config classes of transformers, by model type: keys, and which sections are parts of their own."""
+    text = resources.files(__package__).joinpath("library.json").read_text(encoding="utf-8")
+    told: dict[str, Any] = json.loads(text)
+    return told
+
+
+def family_of(model_type: str) -> Family | None:
+    """The row of a model type, completed with the library's defaults; None for a type nobody here knows."""
+    known = library().get(model_type)
+    row = FAMILIES.get(model_type)
+    if row is None and known is None:
+        return None
+    if known is None:
+        return row
+    origin = f"{model_type} in {VERSION}"
+    if row is None:
+        reason = "" if known["parts"] else f"the position code of {origin} has not been read"
+        return Family((), parts=known["parts"], defaults=known["defaults"], origin=origin, unknown=reason)
+    return replace(
+        row,
+        parts={**known["parts"], **row.parts},
+        defaults={**known["defaults"], **row.defaults},
+        origin=row.origin or origin,
+    )
+
+
+def family_of_architecture(architecture: str) -> str | None:
+    """The model type whose class an entry of `architectures` names: "Phi3ForCausalLM" is phi3; None where none fits."""
+    stem = architecture
+    for suffix in ("ForCausalLM", "ForConditionalGeneration", "LMHeadModel", "ForMaskedLM", "Model"):
+        cut = stem.find(suffix)
+        if cut > 0:
+            stem = stem[:cut]
+            break
+    return _classes().get(stem.lower())
+
+
+@cache
+def _classes() -> dict[str, str]:
+    names = {}
+    for model_type in (*library(), *FAMILIES):
+        names[model_type.replace("_", "").replace("-", "").lower()] = model_type
+    return {**names, **ARCHITECTURES}
+
+
+ARCHITECTURES = {
+    "jinabert": "jina_bert",
+    "chronos2": "chronos2",
+    "new": "new",
+    "internlm2": "internlm2",
+    "llavallama": "llama",
+    "qwen": "qwen",
+}
+"""Classes whose stem is not the model type without its underscores."""

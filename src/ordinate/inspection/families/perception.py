@@ -1,0 +1,203 @@
+"""Towers that see and hear: tables of patches, rotations by two axes, convolutions, relative terms.
+
+Rows were read in the modeling files of transformers 5.24. Image towers in the style of Qwen2-VL give each axis a ladder of its
+own over half of the head (`dim // 2` channels, theta 10000); Pixtral deals the pairs of one ladder out in turn.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ordinate.inspection.biases import buckets, disentangled, image_bias, shaw, transformer_xl
+from ordinate.inspection.families.encoders import (
+    DECODER_HEADS,
+    DECODER_LAYERS,
+    ENCODER_HEADS,
+    ENCODER_LAYERS,
+    flagged,
+    named,
+    only_if,
+)
+from ordinate.inspection.frame import Family, Reader, Stack
+from ordinate.inspection.heads import multi_head
+from ordinate.inspection.pattern import all_windowed, at_indices
+from ordinate.inspection.rotary import RotaryRule, rope
+from ordinate.inspection.tables import convolution, fixed, image_table, learned, sinusoidal
+
+__all__ = ["PERCEPTION"]
+
+
+def tower(*readers: Reader, name: str = "vision", **stack: Any) -> Family:
+    """One stack without tokens in a row."""
+    stack.setdefault("attention", multi_head())
+    stack.setdefault("claimed", ())
+    return Family((Stack(readers, **stack),), name=name)
+
+
+def _alike(names: str, family: Family) -> dict[str, Family]:
+    return dict.fromkeys(names.split(), family)
+
+
+def _axial(layout: str = "half", **rule: Any) -> Reader:
+    return rope(RotaryRule(layout, axes=("height", "width"), sharing="ladder each", sections=False, partial=(), **rule))
+
+
+TABLE, TABLE_1, TABLE_2 = (tower(image_table(prefix=prefix)) for prefix in (0, 1, 2))
+AXIAL = tower(_axial())
+QWEN_WINDOWS = tower(_axial(), pattern=at_indices("fullatt_block_indexes", "full_attention", "window_attention"))
+NO_POSITIONS = tower(fixed("none", "nowhere", "convolutions see neighbours: no position encoding"), layers=())
+HEARD = tower(convolution(), name="audio")
+WHISPER_ENCODER = tower(
+    sinusoidal("half", "tensor2tensor", limit=("max_source_positions",)),
+    name="audio",
+    attention=multi_head(ENCODER_HEADS),
+    layers=ENCODER_LAYERS,
+)
+QUERIES = fixed("learned", "queries and keys", "learned object queries in the decoder")
+SINES = fixed("sinusoidal", "queries and keys", "sines of height and width, added to the queries and keys of the encoder")
+
+PERCEPTION: dict[str, Family] = {
+    **_alike(
+        "vit dinov2 dinov2_with_registers clip_vision_model blip_vision_model blip_2_vision_model git_vision_model "
+        "chinese_clip_vision_model altclip_vision_model bridgetower_vision_model clipseg_vision_model "
+        "metaclip_2_vision_model owlvit_vision_model owlv2_vision_model xclip_vision_model kosmos_2_vision_model "
+        "instructblip_vision_model instructblipvideo_vision_model vit_msn flava_image_model idefics_vision dpt "
+        "unlimited_ocr_vision_encoder clip_vision",
+        TABLE_1,
+    ),
+    **_alike(
+        "siglip_vision_model idefics2_vision idefics3_vision smolvlm_vision ijepa phi4_multimodal_vision janus_vision_model "
+        "ovis2_vision minicpmv4_6_vision minicpmv4_7_vision minicpm_ocr_vision siglip_vision groupvit_vision_model",
+        TABLE,
+    ),
+    "deit": TABLE_2,
+    "siglip2_vision_model": tower(image_table(rows=("num_patches",))),
+    **_alike(
+        "internvl_vision qianfan_ocr_vision", tower(image_table(prefix=1, when=flagged("use_absolute_position_embeddings")))
+    ),
+    "aimv2_vision_model": tower(
+        image_table(when=flagged("is_native", False)),
+        only_if(flagged("is_native"), fixed("sinusoidal", "input", "sines of height and width")),
+    ),
+    **_alike(
+        "beit data2vec-vision",
+        tower(
+            image_table(prefix=1, when=flagged("use_absolute_position_embeddings")),
+            fixed("learned", "scores", "a learned bias for each displacement where use_(shared_)relative_position_bias"),
+        ),
+    ),
+    "mllama_vision_model": tower(
+        fixed("learned", "input", "gated tables of tiles and of patches within a tile"), layers=("num_hidden_layers",)
+    ),
+    # rotations by two axes
+    **_alike(
+        "qwen2_vl_vision video_llama_3_vision mlcd mlcd_vision_model glm_ocr_vision ernie4_5_vl_moe_vision",
+        AXIAL,
+    ),
+    **_alike("qwen2_5_vl_vision qwen2_5_omni_vision_encoder exaone4_5_vision", QWEN_WINDOWS),
+    **_alike(
+        "qwen3_vl_vision qwen3_vl_moe_vision qwen3_5_vision qwen3_5_moe_vision qwen3_omni_moe_vision_encoder",
+        tower(_axial(), image_table(rows=("num_position_embeddings",))),
+    ),
+    **_alike("glm4v_vision glm4v_moe_vision", tower(_axial(), image_table())),
+    "pixtral": tower(
+        rope(RotaryRule("half", axes=("height", "width"), sharing="alternating", sections=False, partial=())),
+    ),
+    "llama4_vision_model": tower(
+        fixed("rope2d", "queries and keys", "complex rotation by two axes over half of the head each"), image_table(prefix=1)
+    ),
+    **_alike("dinov3_vit sapiens2 eomt_dinov3", tower(_axial())),
+    "gemma4_vision": tower(_axial(), fixed("learned", "input", "learned tables of both axes (position_embedding_size)")),
+    "vjepa2": tower(fixed("rope3d", "queries and keys", "a ladder each for frame, height and width, from code"), name="video"),
+    # displacements and windows
+    **_alike(
+        "swin maskformer-swin donut-swin",
+        tower(
+            image_bias(), hidden=("hidden_size", "embed_dim"), layers=(), attention=multi_head(heads=(), derive_head_dim=False)
+        ),
+    ),
+    "swinv2": tower(
+        fixed("learned", "scores", "a small network of the logarithm of displacements (continuous bias)"), layers=()
+    ),
+    **_alike(
+        "sam_vision_model sam_hq_vision_model got_ocr2_vision deepseek_ocr2_sam_vision_model unlimited_ocr_sam_vision_model "
+        "pp_chart2table_vision pp_formulanet_vision slanext_vision",
+        tower(
+            image_table(when=lambda frame: frame.section.flag("use_abs_pos").value is not False),
+            fixed("learned", "scores", "a learned vector for each displacement in height and in width, met by queries"),
+        ),
+    ),
+    # detectors
+    **_alike(
+        "detr table-transformer conditional_detr deformable_detr",
+        Family(
+            (
+                Stack((SINES,), "encoder", attention=multi_head(ENCODER_HEADS), layers=ENCODER_LAYERS),
+                Stack((QUERIES,), "decoder", attention=multi_head(DECODER_HEADS), layers=DECODER_LAYERS),
+            ),
+            name="vision",
+        ),
+    ),
+    # sound
+    **_alike("wav2vec2 hubert unispeech unispeech-sat sew", HEARD),
+    "data2vec-audio": tower(fixed("conv", "input", "a stack of grouped convolutions (conv_pos_kernel_size)"), name="audio"),
+    "wavlm": tower(
+        convolution(),
+        buckets(bidirectional=True, count=("num_buckets",), distance=("max_bucket_distance",)),
+        name="audio",
+    ),
+    "sew-d": tower(convolution(), disentangled(when=flagged("relative_attention")), name="audio"),
+    "wav2vec2-conformer": tower(
+        transformer_xl(when=named("relative", key="position_embeddings_type", default="relative")),
+        only_if(named("rotary", key="position_embeddings_type", default="relative"), rope(RotaryRule("half"))),
+        name="audio",
+    ),
+    "wav2vec2-bert": tower(
+        shaw(
+            left=("left_max_position_embeddings",),
+            right=("right_max_position_embeddings",),
+            when=named("relative_key", key="position_embeddings_type", default="relative_key"),
+        ),
+        transformer_xl(when=named("relative", key="position_embeddings_type", default="relative_key")),
+        only_if(named("rotary", key="position_embeddings_type", default="relative_key"), rope(RotaryRule("half"))),
+        name="audio",
+    ),
+    **_alike("parakeet_encoder", tower(transformer_xl(), name="audio")),
+    "vits": tower(shaw(reach=("window_size",), values=True), name="text"),
+    "whisper": Family(
+        (
+            Stack(
+                (sinusoidal("half", "tensor2tensor", limit=("max_source_positions",)),),
+                "encoder",
+                attention=multi_head(ENCODER_HEADS),
+                layers=("encoder_layers",),
+                claimed=("max_source_positions",),
+            ),
+            Stack(
+                (learned("max_target_positions"),),
+                "decoder",
+                attention=multi_head(DECODER_HEADS),
+                layers=("decoder_layers",),
+                claimed=("max_target_positions",),
+                causal=True,
+            ),
+        ),
+        name="speech",
+    ),
+    **_alike(
+        "qwen2_5_omni_audio_encoder qwen3_omni_moe_audio_encoder qwen2_audio_encoder audioflamingo3_encoder voxtral_encoder",
+        WHISPER_ENCODER,
+    ),
+    **_alike("voxtral_realtime_encoder", tower(rope(RotaryRule("half")), name="audio", pattern=all_windowed)),
+    "seamless_m4t": Family(
+        unknown="its speech and text stacks encode position in different ways that the row does not tell apart"
+    ),
+    # networks of convolutions
+    **_alike(
+        "resnet regnet convnext convnextv2 bit efficientnet mobilenet_v1 mobilenet_v2 dinov3_convnext hgnet_v2 poolformer "
+        "focalnet swiftformer rt_detr_resnet superpoint textnet dac encodec univnet "
+        "pp_lcnet pp_lcnet_v3 pp_lcnet_v4 uvdoc uvdoc_backbone speecht5_hifigan fastspeech2_conformer_hifigan segformer "
+        "qwen2_5_omni_bigvgan",
+        NO_POSITIONS,
+    ),
+}

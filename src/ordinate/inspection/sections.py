@@ -1,0 +1,201 @@
+"""Which sections of a config are parts of a model, and which family reads each.
+
+The top level is a part of its own where it holds a stack's sizes and no section does; composite models keep their stacks in
+sections, some three levels down. A section's family is what it names itself, else what its parent's family puts there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ordinate.inspection.families import GENERIC_ROTARY, family_of, family_of_architecture
+from ordinate.inspection.frame import Family
+from ordinate.inspection.provenance import Value, unknown
+from ordinate.inspection.section import Log, Section
+
+__all__ = ["Found", "find_parts"]
+
+ROLES = {
+    "text_config": "text",
+    "llm_config": "text",
+    "llm_cfg": "text",
+    "language_config": "text",
+    "text_cfg": "text",
+    "thinker_config": "text",
+    "vlm_config": "text",
+    "text_encoder": "text encoder",
+    "decoder": "text",
+    "decoder_config": "text",
+    "generator": "text",
+    "vision_config": "vision",
+    "vision_cfg": "vision",
+    "vision_tower_cfg": "vision",
+    "high_res_vision_config": "vision",
+    "image_config": "vision",
+    "visual": "vision",
+    "video_config": "video",
+    "backbone_config": "backbone",
+    "detector_config": "detector",
+    "audio_config": "audio",
+    "speech_config": "audio",
+    "audio_encoder": "audio",
+    "encoder": "encoder",
+    "encoder_config": "encoder",
+    "talker_config": "talker",
+    "code_predictor_config": "code predictor",
+    "token2wav_config": "token2wav",
+    "code2wav_config": "code2wav",
+    "dit_config": "dit",
+    "qformer_config": "query former",
+    "question_encoder": "question encoder",
+}
+"""Sections that hold stacks, and what their part is called."""
+
+OWN_SIZES = ("num_attention_heads", "n_head", "n_heads", "num_heads", "num_hidden_layers", "n_layer", "n_layers", "num_layers")
+ROTARY_KEYS = (
+    "rope_theta",
+    "rope_scaling",
+    "rope_parameters",
+    "rotary_dim",
+    "rotary_emb_base",
+    "rotary_pct",
+    "partial_rotary_factor",
+)
+DEPTH = 4
+
+
+@dataclass(frozen=True)
+class Found:
+    """A section that is a part: its name, its settings, its family and how that was told."""
+
+    name: str
+    section: Section
+    family: Family
+    model_type: Value
+
+
+def find_parts(raw: Mapping[str, Any], log: Log) -> list[Found]:
+    """All parts of a config, the one that reads tokens first; at least one."""
+    found = _descend(raw, "", "", None, log, 0)
+    if not found:
+        found = [_part("text", raw, "", *_family(raw, "", None, log), log)]
+    images_first = _is_open_clip(raw)
+    order = {"vision": 0, "text": 1} if images_first else {"text": 0}
+    return sorted(found, key=lambda part: order.get(part.name, 2))
+
+
+def _descend(raw: Mapping[str, Any], path: str, role: str, mapped: str | None, log: Log, depth: int) -> list[Found]:
+    family, model_type = _family(raw, path, mapped, log)
+    children = [key for key in raw if key in ROLES and isinstance(raw[key], Mapping) and depth < DEPTH]
+    parts: list[Found] = []
+    for key in children:
+        name = ROLES[key]
+        child = family.parts.get(key) if family is not None else None
+        if child is None and _is_open_clip(raw):
+            child = "open_clip_vision" if name == "vision" else "open_clip_text"
+        parts += _descend(raw[key], f"{path}.{key}" if path else key, name, child, log, depth + 1)
+    if role and not parts and not _holds_stack(raw, family):
+        return []
+    reads_text = any(part.name == "text" for part in parts)
+    sized = any(raw.get(key) is not None for key in OWN_SIZES)
+    flat = family
+    if family is not None and not family.stacks and not family.unknown and sized and not reads_text:
+        text = family.parts.get("text_config") or family.parts.get("thinker_config")
+        flat = family_of(text) if text is not None else family
+        if text is not None:
+            model_type = Value(text, "family", f"{model_type.value} holds its text settings at the top level")
+    owns = flat is not None and bool(flat.stacks or flat.unknown) and not (reads_text and family is not None and family.parts)
+    if owns and flat is not None and (not parts or sized):
+        parts.insert(0, _part(role or flat.name, raw, path, flat, model_type, log))
+    if not parts and family is not None and family.parts:
+        for key, child in family.parts.items():
+            if key in ROLES:
+                parts += _descend({}, f"{path}.{key}" if path else key, ROLES[key], child, log, depth + 1)
+    if not parts:
+        parts.append(_part(role or "text", raw, path, family, model_type, log))
+    return [_renamed(part, role) for part in parts]
+
+
+def _renamed(part: Found, role: str) -> Found:
+    """A stack inside a talker or a vocoder is the talker's, not the model's text."""
+    if role in ("", "text") or part.name not in ("text", "vision"):
+        return part
+    return Found(role if part.name == "text" else f"{role} {part.name}", part.section, part.family, part.model_type)
+
+
+def _holds_stack(raw: Mapping[str, Any], family: Family | None) -> bool:
+    return family is not None or any(raw.get(key) is not None for key in OWN_SIZES)
+
+
+def _part(name: str, raw: Mapping[str, Any], path: str, family: Family | None, model_type: Value, log: Log) -> Found:
+    row = family if family is not None else _by_keys(raw, path, model_type, log)
+    section = Section(raw, path, row.defaults, row.origin or str(model_type.value), log)
+    return Found(name, section, row, model_type)
+
+
+def _is_open_clip(raw: Mapping[str, Any]) -> bool:
+    return "model_type" not in raw and isinstance(raw.get("vision_cfg"), Mapping) and isinstance(raw.get("text_cfg"), Mapping)
+
+
+def _family(raw: Mapping[str, Any], path: str, mapped: str | None, log: Log) -> tuple[Family | None, Value]:
+    """The row that reads a section, and how the model type was told: stated, by class, or by the parent."""
+    at = f"{path}.model_type" if path else "model_type"
+    stated = raw.get("model_type")
+    if stated is not None and not isinstance(stated, str):
+        log.note("wrong-type", "error", f"{at} should be text", {at: stated}, "name the model type")
+        stated = None
+    classes = raw.get("architectures")
+    architecture = classes[0] if isinstance(classes, list) and classes and isinstance(classes[0], str) else None
+    by_class = family_of_architecture(architecture) if architecture else None
+    if by_class is not None and by_class in OVERRULING:
+        return family_of(by_class), Value(by_class, "derived", f"architectures names {architecture}")
+    if stated:
+        own = family_of(stated)
+        if mapped is not None and (own is None or not own.stacks) and stated != mapped:
+            return family_of(mapped), Value(mapped, "family", f"the parent's family puts it here ({at} says {stated})")
+        if own is not None:
+            return own, Value(stated, "file", at)
+        if by_class is not None:
+            log.note(
+                "model-type-unknown",
+                "warning",
+                f'no model type "{stated}" is known; the class {architecture} tells that it is {by_class}',
+                {at: stated, "architectures": architecture},
+                f'write "{by_class}"; a loader without the checkpoint\'s code refuses "{stated}"',
+            )
+            return family_of(by_class), Value(by_class, "derived", f"architectures names {architecture}")
+        return None, Value(stated, "file", at)
+    if mapped is not None:
+        return family_of(mapped), Value(mapped, "family", "the parent's family puts it here")
+    if by_class is not None:
+        return family_of(by_class), Value(by_class, "derived", f"architectures names {architecture}")
+    for key, model_type in TELLING:
+        if raw.get(key) is not None:
+            return family_of(model_type), Value(model_type, "derived", f"no model_type, but {key} is {model_type}'s key")
+    return None, unknown("neither model_type nor a known class in the file")
+
+
+OVERRULING = {"jina_bert", "chronos2", "new"}
+"""Classes of checkpoints whose model_type is borrowed from a model that encodes position in another way."""
+
+TELLING = (("pos_att_type", "deberta-v2"), ("relative_attention", "deberta-v2"), ("alibi_bias_max", "mpt"))
+"""Keys that only one family writes, for files without a model type."""
+
+
+def _by_keys(raw: Mapping[str, Any], path: str, model_type: Value, log: Log) -> Family:
+    """For a type without a row: what the keys tell by themselves."""
+    named = f'"{model_type.value}"' if model_type.known else "a file without a model type"
+    rotary = [key for key in ROTARY_KEYS if raw.get(key) is not None]
+    at = f"{path}.model_type" if path else "model_type"
+    log.note(
+        "model-type-unknown",
+        "warning",
+        f"no row of the table describes {named}" + (f"; {rotary[0]} tells that it rotates" if rotary else ""),
+        {at: model_type.value},
+        "add a row for it; until then the layout is unknown" if rotary else "add a row for it",
+    )
+    if rotary:
+        return GENERIC_ROTARY
+    return Family(unknown=f"the position code of {named} has not been read, and no key tells")

@@ -1,0 +1,195 @@
+"""Readers of encodings that are added to embeddings: learned tables, sinusoids, convolutions over neighbours.
+
+How many rows a table has, and how many of them positions can use, is what configs blur most: OPT's table has two rows more
+than its context, RoBERTa's context counts two rows that no position uses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ordinate.inspection.frame import Frame, Reader
+from ordinate.inspection.provenance import Value, unknown
+from ordinate.inspection.record import Encoding
+from ordinate.spec import PositionSpec
+
+__all__ = ["convolution", "fixed", "image_table", "learned", "learned_axes", "sinusoidal"]
+
+WIDTH = ("embedding_size",)
+
+
+def learned(
+    *rows: str,
+    extra: int = 0,
+    skipped: int = 0,
+    width: tuple[str, ...] = (),
+    when: Callable[[Frame], bool] = lambda frame: True,
+) -> Reader:
+    """A learned table for tokens in a row.
+
+    Args:
+        rows: keys of what the table is sized by.
+        extra: rows that the code adds.
+        skipped: rows before position 0, added or not (OPT and RoBERTa start at row 2).
+        width: keys of the table's width where it is not the stream's (ALBERT).
+        when: whether the file switches it on.
+    """
+
+    def read(frame: Frame) -> Encoding | None:
+        if not when(frame):
+            return None
+        stated = frame.section.integer(*rows)
+        dim = frame.section.integer(*width) if width and frame.section.integer(*width).known else frame.hidden_size
+        if not stated.known:
+            return Encoding(_kind("learned", frame), "input", settings={"rows": stated})
+        count = stated.value + extra
+        table = Value(
+            count, stated.source if not extra else "derived", f"{stated.detail} + {extra}" if extra else stated.detail
+        )
+        usable = Value(count - skipped, "derived", f"{count} rows - {skipped} before position 0")
+        return _table(frame, table, usable, dim, skipped)
+
+    return read
+
+
+def _table(frame: Frame, rows: Value, usable: Value, dim: Value, skipped: int) -> Encoding:
+    settings = {"rows": rows, "positions": usable, "first_row": Value(skipped, "family", frame.origin), "dim": dim}
+    spec = None
+    if dim.known:
+        formula = f"{rows.value} rows x {dim.value} channels"
+        settings["parameters"] = Value(rows.value * dim.value, "derived", formula)
+        if usable.value > 0:
+            made: dict[str, Any] = {"num_positions": usable.value, "dim": dim.value}
+            spec = PositionSpec("learned", {**made, "row_offset": skipped} if skipped else made)
+    return Encoding(_kind("learned", frame), "input", settings=settings, spec=spec)
+
+
+def _kind(name: str, frame: Frame) -> Value:
+    return Value(name, "family", frame.origin)
+
+
+def image_table(
+    *,
+    image: tuple[str, ...] = ("image_size", "img_size"),
+    patch: tuple[str, ...] = ("patch_size",),
+    prefix: int = 0,
+    rows: tuple[str, ...] = (),
+    when: Callable[[Frame], bool] = lambda frame: True,
+) -> Reader:
+    """A learned table for the patches of an image, row by row, after `prefix` rows for class tokens.
+
+    Rows: (image / patch)^2 + prefix, unless `rows` names a key that states them.
+    """
+
+    def read(frame: Frame) -> Encoding | None:
+        if not when(frame):
+            return None
+        count = frame.section.integer(*rows) if rows else _patches(frame, image, patch)
+        if not count.known:
+            return Encoding(_kind("learned", frame), "input", settings={"rows": count})
+        total = Value(count.value + prefix, "derived", f"{count.detail} + {prefix} class tokens" if prefix else count.detail)
+        return _table(frame, total, total, frame.hidden_size, 0)
+
+    return read
+
+
+def _patches(frame: Frame, image: tuple[str, ...], patch: tuple[str, ...]) -> Value:
+    sizes = [_sides(frame, keys) for keys in (image, patch)]
+    if sizes[0] is None or sizes[1] is None:
+        return unknown("the size of the image or of its patches is unknown")
+    (high, wide), (tall, broad) = sizes[0], sizes[1]
+    formula = f"({high} // {tall}) x ({wide} // {broad}) patches"
+    return Value((high // tall) * (wide // broad), "derived", formula)
+
+
+def _sides(frame: Frame, keys: tuple[str, ...]) -> tuple[int, int] | None:
+    found = frame.section.find(*keys)
+    if found is not None and isinstance(found[1], list):
+        pair = frame.section.numbers(found[0]).value
+        if pair is None or len(pair) != 2 or any(side < 1 for side in pair):
+            return None
+        return int(pair[0]), int(pair[1])
+    side = frame.section.integer(*keys)
+    if isinstance(side.value, list | tuple) and len(side.value) == 2:  # a family default
+        return int(side.value[0]), int(side.value[1])
+    return (side.value, side.value) if isinstance(side.value, int) else None
+
+
+def learned_axes(*sizes: str, note: str = "", table: str = "learned") -> Reader:
+    """Learned tables along axes, whose rows are summed or joined; no module of the catalogue makes them from a config."""
+
+    def read(frame: Frame) -> Encoding | None:
+        read_sizes = {key.rsplit(".", 1)[-1]: frame.section.integer(key) for key in sizes}
+        return Encoding(_kind(table, frame), "input", settings=read_sizes, note=note)
+
+    return read
+
+
+def sinusoidal(
+    layout: str,
+    ladder: str,
+    *,
+    offset: int = 0,
+    limit: tuple[str, ...] = (),
+    when: Callable[[Frame], bool] = lambda frame: True,
+) -> Reader:
+    """Fixed sines and cosines of the position.
+
+    Args:
+        layout: "half" puts all sines before all cosines, "interleaved" alternates.
+        ladder: "vaswani" or "tensor2tensor", see `ordinate.position.Sinusoidal`.
+        offset: what the code adds to positions.
+        limit: keys of the rows that the code precomputes, a cache rather than a limit.
+        when: whether the file switches it on.
+    """
+
+    def read(frame: Frame) -> Encoding | None:
+        if not when(frame):
+            return None
+        settings = {
+            "layout": Value(layout, "family", frame.origin),
+            "ladder": Value(ladder, "family", frame.origin),
+            "offset": Value(offset, "family", frame.origin),
+            "dim": frame.hidden_size,
+            "parameters": Value(0, "family", "computed, not learned"),
+        }
+        if limit:
+            settings["rows_precomputed"] = frame.section.integer(*limit)
+        spec = None
+        if frame.hidden_size.known:
+            spec = PositionSpec("sinusoidal", {"dim": frame.hidden_size.value, "layout": layout, "ladder": ladder})
+        note = f"positions are counted from {offset}" if offset else ""
+        return Encoding(_kind("sinusoidal", frame), "input", settings=settings, spec=spec, note=note)
+
+    return read
+
+
+def fixed(kind: str, where: str, note: str) -> Reader:
+    """An encoding that is named and placed, but read no further: its details stand in code, not in the config."""
+
+    def read(frame: Frame) -> Encoding | None:
+        return Encoding(_kind(kind, frame), where, note=note)
+
+    return read
+
+
+def convolution(
+    kernel: tuple[str, ...] = ("num_conv_pos_embeddings",), groups: tuple[str, ...] = ("num_conv_pos_embedding_groups",)
+) -> Reader:
+    """A grouped convolution over neighbours, added to the input (wav2vec 2.0): C x C / groups x kernel weights and C biases.
+
+    Source: Baevski et al. 2020, arXiv 2006.11477, section 2; Mohamed et al. 2019, arXiv 1904.11660.
+    """
+
+    def read(frame: Frame) -> Encoding | None:
+        width, parts = frame.section.integer(*kernel), frame.section.integer(*groups)
+        settings = {"kernel": width, "groups": parts}
+        if width.known and parts.known and frame.hidden_size.known:
+            channels = frame.hidden_size.value
+            formula = f"{channels} x {channels} / {parts.value} x {width.value} weights + {channels} biases"
+            numbers = channels * channels // parts.value * width.value + channels
+            settings["parameters"] = Value(numbers, "derived", formula)
+        return Encoding(_kind("conv", frame), "input", settings=settings, note="no fixed length: neighbours tell the place")
+
+    return read
