@@ -11,9 +11,11 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from ordinate.errors import ArgumentError, ArgumentTypeError, PositionRangeError
+from ordinate.errors import ArgumentError, PositionRangeError
 from ordinate.frequencies import check_base
 from ordinate.position.indices import check_positions
+from ordinate.position.resampling import Interpolation, resample
+from ordinate.shapes import check_size
 
 __all__ = ["LearnedTable", "NoPosition", "Sinusoidal"]
 
@@ -72,7 +74,7 @@ class Sinusoidal(nn.Module):
         ladder: Literal["vaswani", "tensor2tensor"] | None = None,
     ) -> None:
         super().__init__()
-        _check_dim("dim", dim)
+        check_size("dim", dim)
         check_base(base)
         if layout not in ("interleaved", "half"):
             raise ArgumentError("layout", expected="'interleaved' or 'half'", got=layout, todo="Vaswani 2017 is interleaved")
@@ -127,7 +129,8 @@ class Sinusoidal(nn.Module):
 class LearnedTable(nn.Module):
     """One learned vector a position: PE(pos) = weight[pos + row_offset].
 
-    The table ends: position `num_positions` is an error, never a wrap or a clamp.
+    The table ends: position `num_positions` is an error, never a wrap or a clamp. Where rows are padded, positions come from
+    `indices.from_mask`.
 
     Args:
         num_positions: positions the table can represent, 0 to num_positions - 1.
@@ -145,10 +148,9 @@ class LearnedTable(nn.Module):
 
     def __init__(self, num_positions: int, dim: int, *, row_offset: int = 0) -> None:
         super().__init__()
-        _check_dim("num_positions", num_positions)
-        _check_dim("dim", dim)
-        if isinstance(row_offset, bool) or not isinstance(row_offset, int) or row_offset < 0:
-            raise ArgumentError("row_offset", expected="a number of rows, 0 or more", got=row_offset, todo="OPT has 2")
+        check_size("num_positions", num_positions)
+        check_size("dim", dim)
+        check_size("row_offset", row_offset, least=0)
         self.num_positions, self.dim, self.row_offset = num_positions, dim, row_offset
         self.weight = nn.Parameter(torch.empty(num_positions + row_offset, dim))
         self.reset_parameters()
@@ -184,13 +186,30 @@ class LearnedTable(nn.Module):
                 )
         return nn.functional.embedding(positions.long() + self.row_offset, self.weight)
 
+    def resized(self, num_positions: int, *, mode: Interpolation = "linear", antialias: bool = False) -> LearnedTable:
+        """A new table for another number of positions, by interpolation; the rows in front stay.
+
+        Position i of the result lies at (i + 1/2) n / m - 1/2 of the old table, for n old and m new positions.
+
+        Args:
+            num_positions: of the new table.
+            mode: "linear" or "cubic".
+            antialias: widen the kernel where the table shrinks, as timm does.
+
+        Raises:
+            ArgumentError: a size below 1, an unknown mode.
+
+        Source: Dosovitskiy et al. 2020, arXiv 2010.11929, section 3.2, for one axis.
+
+        >>> LearnedTable(512, 64).resized(1024)
+        LearnedTable(1024, 64)
+        """
+        table = LearnedTable(num_positions, self.dim, row_offset=self.row_offset).to(self.weight)
+        front, rows = self.weight.detach()[: self.row_offset], self.weight.detach()[self.row_offset :]
+        with torch.no_grad():
+            table.weight.copy_(torch.cat((front, resample(rows, [num_positions], mode=mode, antialias=antialias))))
+        return table
+
     def __repr__(self) -> str:
         offset = f", row_offset={self.row_offset}" if self.row_offset else ""
         return f"LearnedTable({self.num_positions}, {self.dim}{offset})"
-
-
-def _check_dim(name: str, value: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise ArgumentTypeError(name, expected="a positive int", got=type(value).__name__, todo="pass a whole number")
-    if value < 1:
-        raise ArgumentError(name, expected="a positive number", got=value, todo="pass 1 or more")

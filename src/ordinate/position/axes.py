@@ -12,17 +12,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import torch
 from torch import Tensor
 
 from ordinate.errors import ArgumentError, ArgumentTypeError, ShapeError
-from ordinate.shapes import check_shape
+from ordinate.shapes import check_shape, check_size
 
 __all__ = ["Coordinates", "Grid", "following", "grid", "multimodal", "on_every_axis", "padded", "reading_order"]
 
-Coordinates = Literal["pixel", "centred", "corners", "detr"]
+Coordinates = Literal["pixel", "ordinal", "centred", "corners", "detr"]
 
 
 class Grid(NamedTuple):
@@ -47,6 +47,7 @@ def grid(
     An axis of n patches has, for i = 0, ..., n - 1, the coordinates
 
     - "pixel": i; with a `reference` of r patches i r / n, which stretches a pretrained grid over another (EVA-02);
+    - "ordinal": i + 1, so that no patch shares 0 with a class token (Llama 4's images);
     - "centred": 2 (i + 1/2) / n - 1, the patches' centres in (-1, 1) (DINOv3);
     - "corners": n equal steps from -1 to 1, both ends included (Perceiver, timm's pixel frequencies);
     - "detr": 2 pi (i + 1) / (n + 1e-6) (DETR with `normalize`).
@@ -61,7 +62,7 @@ def grid(
         device: where the result lives.
 
     Returns:
-        [prefix + product of size, A]: int64 for plain "pixel", else float64.
+        [prefix + product of size, A]: int64 for "ordinal" and plain "pixel", else float64.
 
     Raises:
         ArgumentError: sizes below 1, other than two or three axes, unknown coordinates, a reference where it has no meaning.
@@ -71,15 +72,12 @@ def grid(
     >>> grid(1, 2, coordinates="centred", prefix=1).tolist()
     [[0.0, 0.0], [0.0, -0.5], [0.0, 0.5]]
     """
-    _check_size("size", size)
-    if coordinates not in ("pixel", "centred", "corners", "detr"):
-        raise ArgumentError(
-            "coordinates", expected="'pixel', 'centred', 'corners' or 'detr'", got=coordinates, todo="leave it out for 'pixel'"
-        )
+    _check_sides("size", size)
+    check_coordinates(coordinates)
     if normalise not in ("separate", "max", "min"):
         raise ArgumentError("normalise", expected="'separate', 'max' or 'min'", got=normalise, todo="leave it out")
     if reference is not None:
-        _check_size("reference", tuple(reference))
+        _check_sides("reference", tuple(reference))
         if coordinates != "pixel" or len(reference) != len(size):
             raise ArgumentError(
                 "reference",
@@ -87,8 +85,7 @@ def grid(
                 got=f"{tuple(reference)} with {coordinates!r}",
                 todo="the other coordinates do not depend on the size of the grid in training",
             )
-    if isinstance(prefix, bool) or not isinstance(prefix, int) or prefix < 0:
-        raise ArgumentError("prefix", expected="a number of tokens, 0 or more", got=prefix, todo="1 for a class token")
+    check_size("prefix", prefix, least=0)
 
     along = []
     for axis, length in enumerate(size):
@@ -100,6 +97,8 @@ def grid(
             along.append(torch.linspace(-1, 1, length, dtype=torch.float64, device=device))
         elif coordinates == "detr":
             along.append(2 * math.pi * (steps.double() + 1) / (length + 1e-6))
+        elif coordinates == "ordinal":
+            along.append(steps + 1)
         else:
             along.append(steps if reference is None else steps.double() * reference[axis] / length)
     patches = torch.stack([each.flatten() for each in torch.meshgrid(*along, indexing="ij")], dim=-1)
@@ -141,14 +140,13 @@ def multimodal(
     >>> multimodal([2, Grid(1, 2, 2), 1]).T.tolist()
     [[0, 1, 2, 2, 2, 2, 4], [0, 1, 2, 2, 3, 3, 4], [0, 1, 2, 3, 2, 3, 4]]
     """
-    _check_positive_int("spatial_merge", spatial_merge)
+    check_size("spatial_merge", spatial_merge)
     if tokens_per_second is not None and not (math.isfinite(tokens_per_second) and tokens_per_second > 0):
         raise ArgumentError("tokens_per_second", expected="a positive number", got=tokens_per_second, todo="see the config")
     rows, start = [torch.zeros(0, 3, dtype=torch.int64, device=device)], 0
     for part in parts:
         if isinstance(part, int) and not isinstance(part, bool):
-            if part < 0:
-                raise ArgumentError("parts", expected="0 or more text tokens", got=part, todo="pass a count of tokens")
+            check_size("parts", part, least=0)
             row = torch.arange(part, device=device).unsqueeze(-1).expand(-1, 3)
         else:
             row = _patches(part, spatial_merge, tokens_per_second, device)
@@ -188,7 +186,7 @@ def on_every_axis(positions: Tensor, axes: int) -> Tensor:
     [[4, 4, 4], [5, 5, 5]]
     """
     check_shape("positions", positions, "T | B T")
-    _check_positive_int("axes", axes)
+    check_size("axes", axes)
     return positions.unsqueeze(-1).expand(*positions.shape, axes)
 
 
@@ -261,6 +259,14 @@ def reading_order(query_positions: Tensor, key_positions: Tensor) -> tuple[Tenso
     return ranks[..., : query_positions.shape[-2]], ranks[..., query_positions.shape[-2] :]
 
 
+def check_coordinates(coordinates: str) -> None:
+    """Raise unless `coordinates` is a name that `grid` knows."""
+    if coordinates not in get_args(Coordinates):
+        raise ArgumentError(
+            "coordinates", expected=f"one of {list(get_args(Coordinates))}", got=coordinates, todo="leave it out for 'pixel'"
+        )
+
+
 def _patches(part: object, merge: int, tokens_per_second: float | None, device: torch.device | str | None) -> Tensor:
     """Positions [T, 3] of one image or video whose first patch stands at 0."""
     if not isinstance(part, tuple | list) or len(part) not in (3, 4):
@@ -271,7 +277,7 @@ def _patches(part: object, merge: int, tokens_per_second: float | None, device: 
             todo="an image is Grid(1, height, width)",
         )
     frames, height, width, seconds = Grid(*part)
-    _check_size("parts", (frames, height, width))
+    _check_sides("parts", (frames, height, width))
     if height % merge or width % merge:
         raise ArgumentError(
             "parts",
@@ -296,17 +302,10 @@ def _patches(part: object, merge: int, tokens_per_second: float | None, device: 
     return torch.cat((times.to(patches)[patches[:, :1]], patches[:, 1:]), dim=-1)
 
 
-def _check_size(name: str, size: Sequence[int]) -> None:
+def _check_sides(name: str, size: Sequence[int]) -> None:
     if len(size) not in (2, 3):
         raise ArgumentError(
             name, expected="(height, width) or (frames, height, width)", got=tuple(size), todo="pass two or three sizes"
         )
-    for length in size:
-        _check_positive_int(name, length)
-
-
-def _check_positive_int(name: str, value: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise ArgumentTypeError(name, expected="whole numbers of 1 or more", got=value, todo="pass ints")
-    if value < 1:
-        raise ArgumentError(name, expected="whole numbers of 1 or more", got=value, todo="an empty grid has no tokens")
+    for cells in size:
+        check_size(name, cells)

@@ -9,10 +9,17 @@ from torch import nn
 from ordinate.errors import ArgumentError, ArgumentTypeError
 from ordinate.position.absolute import LearnedTable, NoPosition, Sinusoidal
 from ordinate.position.alibi import ALiBi
+from ordinate.position.axial import AxialRotary
 from ordinate.position.buckets import T5Bias
 from ordinate.position.fire import FIRE
+from ordinate.position.grid import LearnedGrid, SinusoidalGrid
 from ordinate.position.kernels import Kerple, Sandwich
+from ordinate.position.mixed import MixedRotary
+from ordinate.position.multimodal import MultimodalRotary
+from ordinate.position.pope import PoPE
 from ordinate.position.rotary import Rotary
+from ordinate.position.time import Time2Vec, TimeEncoding
+from ordinate.position.xpos import XPos
 from ordinate.spec import PositionSpec
 
 __all__ = ["ENCODINGS", "build"]
@@ -21,7 +28,16 @@ ENCODINGS: dict[str, type[nn.Module]] = {
     "none": NoPosition,
     "sinusoidal": Sinusoidal,
     "learned": LearnedTable,
+    "sinusoidal_grid": SinusoidalGrid,
+    "learned_grid": LearnedGrid,
+    "time": TimeEncoding,
+    "time2vec": Time2Vec,
     "rotary": Rotary,
+    "axial_rotary": AxialRotary,
+    "mixed_rotary": MixedRotary,
+    "multimodal_rotary": MultimodalRotary,
+    "xpos": XPos,
+    "pope": PoPE,
     "alibi": ALiBi,
     "t5": T5Bias,
     "kerple": Kerple,
