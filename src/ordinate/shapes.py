@@ -1,4 +1,4 @@
-"""The legend of axis letters, and the one check that holds tensors to it.
+"""The legend of axis letters, the one check that holds tensors to it, and the one for sizes.
 
 Every public shape in this package is written with these letters. Nothing here imports torch: a shape is a tuple.
 """
@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ordinate.errors import ArgumentTypeError, ShapeError
+from ordinate.errors import ArgumentError, ArgumentTypeError, ShapeError
 
-__all__ = ["LEGEND", "check_shape"]
+__all__ = ["LEGEND", "check_shape", "check_size"]
 
 LEGEND = {
     "B": "batch",
@@ -70,6 +70,21 @@ def check_shape(name: str, tensor: Any, axes: str, **sizes: int) -> dict[str, in
             todo=_legend(axes),
         )
     return found
+
+
+def check_size(name: str, value: Any, *, least: int = 1) -> None:
+    """Raise unless `value` is an int of `least` or more.
+
+    Raises:
+        ArgumentTypeError: no int (True is none).
+        ArgumentError: an int below `least`.
+
+    >>> check_size("head_dim", 64)
+    """
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ArgumentTypeError(name, expected="an int", got=type(value).__name__, todo="pass a whole number")
+    if value < least:
+        raise ArgumentError(name, expected=f"{least} or more", got=value, todo=f"the smallest that makes sense is {least}")
 
 
 def _legend(axes: str) -> str:

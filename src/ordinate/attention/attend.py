@@ -21,11 +21,14 @@ from ordinate.position.indices import check_positions
 from ordinate.position.protocols import (
     AddsToEmbeddings,
     BiasesScores,
+    ComputesScores,
     RotatesHeads,
     RotatesQueriesAndKeys,
     adds_to_embeddings,
     adds_to_values,
     biases_scores,
+    computes_scores,
+    reads_mask,
     rotates_heads,
     rotates_queries_and_keys,
 )
@@ -34,7 +37,7 @@ from ordinate.shapes import check_shape
 __all__ = ["Encoding", "Implementation", "attend"]
 
 Implementation = Literal["auto", "reference", "sdpa"]
-Encoding = AddsToEmbeddings | RotatesHeads | RotatesQueriesAndKeys | BiasesScores
+Encoding = AddsToEmbeddings | RotatesHeads | RotatesQueriesAndKeys | BiasesScores | ComputesScores
 
 
 @overload
@@ -94,7 +97,7 @@ def attend(
             (Carion et al. 2020, arXiv 2005.12872), its width being D, or H D and G D side by side. To add it to embeddings as
             in Vaswani et al. 2017, do so before the projections and pass nothing here.
         mask: which keys are visible, see `ordinate.attention.masks`.
-        scale: factor on the products, 1 / sqrt(D) by default.
+        scale: factor on the products, by default the encoding's `own_scale` if it has one, else 1 / sqrt(D).
         impl: "reference" is the formula, float32 or wider; "sdpa" is torch's kernel, in the dtype of the inputs; "auto" takes
             sdpa unless weights are asked for, or a bias meets half precision, which would round it.
         empty_rows: what to do with a query that sees no key: raise (in eager mode), or give zeros.
@@ -127,22 +130,27 @@ def attend(
     if return_weights and impl == "sdpa":
         raise RefusedError("impl", expected="an implementation that forms weights", got="sdpa", todo="take impl='reference'")
     if scale is None:
-        scale = 1.0 / math.sqrt(query.shape[-1])
+        own = [one.own_scale for one in encodings if hasattr(one, "own_scale")]
+        scale = own[0] if own else 1.0 / math.sqrt(query.shape[-1])
     elif not math.isfinite(scale):
         raise ArgumentError("scale", expected="a finite factor", got=scale, todo="leave it out for 1 / sqrt(D)")
 
     positions = _positions(query_positions, key_positions, shape, needed=bool(encodings) or bool(mask and mask.needs_positions))
     given = {"query": query, "key": key, "value": value}
-    query, key, bias = _apply_encodings(encodings, query, key, *positions, scale=scale)
+    visible = None
+    if mask is not None and any(reads_mask(one) for one in encodings):
+        visible = _visible(mask, *positions, shape, empty_rows)
+    query, key, bias, scores = _apply_encodings(encodings, query, key, *positions, scale=scale, visible=visible)
     on_values = [one for one in encodings if adds_to_values(one)]
 
-    plainly_causal = bias is None and isinstance(mask, Causal) and _same_rising(*positions)
-    visible = None if mask is None or plainly_causal else _visible(mask, *positions, shape, empty_rows)
+    plainly_causal = bias is None and scores is None and isinstance(mask, Causal) and _same_rising(*positions)
+    if mask is not None and visible is None and not plainly_causal:
+        visible = _visible(mask, *positions, shape, empty_rows)
     chosen = impl
     if impl == "auto":
         rounds_bias = bias is not None and query.dtype in (torch.float16, torch.bfloat16)
-        chosen = "reference" if return_weights or rounds_bias or on_values else "sdpa"
-    elif impl == "sdpa" and on_values:
+        chosen = "reference" if return_weights or rounds_bias or on_values or scores is not None else "sdpa"
+    elif impl == "sdpa" and (on_values or scores is not None):
         raise RefusedError("impl", expected="an implementation that forms weights", got="sdpa", todo="take impl='reference'")
     if chosen == "sdpa":
         output = _sdpa(query, key, value, scale=scale, bias=bias, visible=visible, causal=plainly_causal)
@@ -150,7 +158,7 @@ def attend(
     else:
         if plainly_causal:
             visible = mask.visible(*positions)  # type: ignore[union-attr]
-        output, weights = reference_attention(query, key, value, scale=scale, bias=bias, visible=visible)
+        output, weights = reference_attention(query, key, value, scale=scale, bias=bias, visible=visible, scores=scores)
         for one in on_values:
             output = output + one.value_term(weights, *positions).to(output.dtype)
     _refuse_nan(output, given)
@@ -190,10 +198,10 @@ def _encodings(encoding: Encoding | Sequence[Encoding] | None) -> tuple[Encoding
     given = tuple(encoding) if isinstance(encoding, list | tuple) else (encoding,)
     for one in given:
         known = adds_to_embeddings(one) or rotates_heads(one) or rotates_queries_and_keys(one) or biases_scores(one)
-        if not known or isinstance(one, type | str):  # a str has an encode of its own
+        if not (known or computes_scores(one)) or isinstance(one, type | str):  # a str has an encode of its own
             raise ArgumentTypeError(
                 "encoding",
-                expected="an encoding (it has encode, rotate or bias; see ordinate.position.protocols)",
+                expected="an encoding (it has encode, rotate, bias or scores; see ordinate.position.protocols)",
                 got=one.__name__ + ", a class" if isinstance(one, type) else type(one).__name__,
                 todo="for example Rotary(head_dim, layout='half')",
             )
@@ -236,9 +244,11 @@ def _apply_encodings(
     key_positions: Tensor,
     *,
     scale: float,
-) -> tuple[Tensor, Tensor, Tensor | None]:
-    """Queries, keys and the sum of biases after every encoding has acted, in the order given."""
+    visible: Tensor | None,
+) -> tuple[Tensor, Tensor, Tensor | None, Tensor | None]:
+    """Queries, keys, the sum of biases, and scores if one computes them, after every encoding has acted in the order given."""
     bias: Tensor | None = None
+    scores: Tensor | None = None
     for one in encodings:
         if adds_to_embeddings(one):
             query = query + _over_heads("query", one.encode(query_positions), query)
@@ -248,18 +258,24 @@ def _apply_encodings(
         elif rotates_heads(one):
             query, key = one.rotate(query, query_positions), one.rotate(key, key_positions)
         if biases_scores(one):
-            if one.needs_content:
+            if reads_mask(one):
+                term = one.bias(query_positions, key_positions, query, key, scale, visible=visible)  # type: ignore[call-arg]
+            elif one.needs_content:
                 term = one.bias(query_positions, key_positions, query, key, scale)
             else:
                 term = one.bias(query_positions, key_positions)
             bias = term if bias is None else bias + term
+        if computes_scores(one):
+            if scores is not None:
+                raise ArgumentError("encoding", expected="one that computes scores", got="two", todo="drop one of them")
+            scores = one.scores(query, key, query_positions, key_positions, scale)
     if bias is not None and bias.ndim == 3:
         bias = bias.unsqueeze(0)
     if bias is not None and bias.shape[1] != 1 and bias.shape[1] != query.shape[1]:
         raise ShapeError(
             "encoding", expected=f"a bias for {query.shape[1]} heads", got=f"{bias.shape[1]}", todo="build it with num_heads=H"
         )
-    return query, key, bias
+    return query, key, bias, scores
 
 
 def _over_heads(name: str, vectors: Tensor, heads: Tensor) -> Tensor:

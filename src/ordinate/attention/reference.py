@@ -13,7 +13,14 @@ __all__ = ["reference_attention"]
 
 
 def reference_attention(
-    query: Tensor, key: Tensor, value: Tensor, *, scale: float, bias: Tensor | None, visible: Tensor | None
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    *,
+    scale: float,
+    bias: Tensor | None,
+    visible: Tensor | None,
+    scores: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
     """Output [B, H, T, V] in the dtype of `query` and weights [B, H, T, S] in float32 or wider.
 
@@ -23,12 +30,16 @@ def reference_attention(
         scale: factor on the products.
         bias: added after scaling, broadcasts to [B, H, T, S].
         visible: bool, broadcasts to [B, H, T, S]; a row without a visible key gets zero weights.
+        scores: [B, H, T, S], scaled, in place of scale Q K^T, from an encoding that computes them.
     """
     wide = torch.promote_types(query.dtype, torch.float32)
     shared = query.shape[1] // key.shape[1]
-    keys = key.to(wide).repeat_interleave(shared, dim=1)
     values = value.to(wide).repeat_interleave(shared, dim=1)
-    scores = scale * (query.to(wide) @ keys.transpose(-1, -2))
+    if scores is None:
+        keys = key.to(wide).repeat_interleave(shared, dim=1)
+        scores = scale * (query.to(wide) @ keys.transpose(-1, -2))
+    else:
+        scores = scores.to(wide)
     if bias is not None:
         scores = scores + bias.to(wide)
     if visible is not None:

@@ -2,7 +2,8 @@
 
 Every encoding here is a function of positions that the caller gives. Left padding, packing, a cache: all are just other
 integers, and this file makes them. Results are int64, [T] or [B, T], on the device of what came in. Positions with several
-axes (grids, text among images) are made in `ordinate.position.axes` and offered here too.
+axes (grids, text among images) are made in `ordinate.position.axes`, other orders (shards, random subsets, places inside a
+cache) in `ordinate.position.index_orders`, and both are offered here too.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from torch import Tensor
 
 from ordinate.errors import ArgumentError, ArgumentTypeError, ShapeError
 from ordinate.position.axes import Grid, following, grid, multimodal, on_every_axis, padded
+from ordinate.position.index_orders import in_cache, randomised, shard, unshard
 from ordinate.shapes import check_shape
 
 __all__ = [
@@ -27,9 +29,13 @@ __all__ = [
     "from_lengths",
     "from_mask",
     "grid",
+    "in_cache",
     "multimodal",
     "on_every_axis",
     "padded",
+    "randomised",
+    "shard",
+    "unshard",
 ]
 
 _INTEGERS = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)

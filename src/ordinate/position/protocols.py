@@ -1,8 +1,8 @@
-"""The three faces of a position encoding, and how a caller tells them apart.
+"""The faces of a position encoding, and how a caller tells them apart.
 
-An encoding adds a vector to each token, turns the channels of queries and keys, or biases the score of each pair of tokens.
-A class is a leaf that has the methods of one face (a few have two); `ordinate.attention.attend` accepts any of them. Positions
-are always given: integers [T] or [B, T] (floats where time is continuous), never a hidden offset.
+An encoding adds a vector to each token, turns the channels of queries and keys, biases the score of each pair of tokens, or
+computes the scores. A class is a leaf that has the methods of one face (a few have two); `ordinate.attention.attend` accepts
+any of them. Positions are always given: integers [T] or [B, T] (floats where time is continuous), never a hidden offset.
 """
 
 from __future__ import annotations
@@ -15,11 +15,14 @@ __all__ = [
     "AddsToEmbeddings",
     "AddsToValues",
     "BiasesScores",
+    "ComputesScores",
     "RotatesHeads",
     "RotatesQueriesAndKeys",
     "adds_to_embeddings",
     "adds_to_values",
     "biases_scores",
+    "computes_scores",
+    "reads_mask",
     "rotates_heads",
     "rotates_queries_and_keys",
 ]
@@ -61,7 +64,9 @@ class BiasesScores(Protocol):
     """Face three: a number added to each score, after scaling and before softmax.
 
     `needs_content` says whether `query` and `key` must be given. `scale` is the factor that the caller puts on query-key
-    products, so that products formed here carry the same.
+    products, so that products formed here carry the same. Two attributes are optional: `own_scale`, the factor to take where
+    the caller names none (DeBERTa's counts its terms), and `reads_mask = True`, which says that the bias depends on which keys
+    are visible (CoPE counts them): `bias` then also takes `visible`, a bool that broadcasts to [B, H, T, S], or None.
     """
 
     needs_content: bool
@@ -79,8 +84,24 @@ class BiasesScores(Protocol):
 
 
 @runtime_checkable
+class ComputesScores(Protocol):
+    """Face four: the scores themselves, where no rotation of queries and keys and no cheap bias gives them (SelfExtend)."""
+
+    def scores(
+        self,
+        query: Tensor,
+        key: Tensor,
+        query_positions: Tensor,
+        key_positions: Tensor,
+        scale: float | None = None,
+    ) -> Tensor:
+        """query [B, H, T, D], key [B, G, S, D] and their positions to scaled scores [B, H, T, S], before mask and softmax."""
+        ...
+
+
+@runtime_checkable
 class AddsToValues(Protocol):
-    """An addition to face three: a term on the output side (Shaw et al. 2018, eq. 3)."""
+    """An addition to face three: a term on the output side (Shaw et al. 2018, eq. 3); None where settings leave it out."""
 
     def value_term(self, weights: Tensor, query_positions: Tensor, key_positions: Tensor) -> Tensor:
         """Attention weights [B, H, T, S] to a term [B, H, T, V] added to the output."""
@@ -112,4 +133,14 @@ def biases_scores(encoding: object) -> TypeGuard[BiasesScores]:
 
 def adds_to_values(encoding: object) -> TypeGuard[AddsToValues]:
     """Whether `encoding` has a term on the output side."""
-    return hasattr(encoding, "value_term")
+    return callable(getattr(encoding, "value_term", None))
+
+
+def computes_scores(encoding: object) -> TypeGuard[ComputesScores]:
+    """Whether `encoding` has face four."""
+    return callable(getattr(encoding, "scores", None))
+
+
+def reads_mask(encoding: object) -> bool:
+    """Whether the bias of `encoding` depends on which keys are visible."""
+    return bool(getattr(encoding, "reads_mask", False))

@@ -1,0 +1,166 @@
+"""Positions in other orders: shards of a long context, a random subset to train on, the places inside a streaming cache.
+
+Split from `indices`, which re-exports these, because here tokens leave their order. Sources: Ruoss et al. 2023, arXiv
+2305.16843 (randomised); Xiao et al. 2023, arXiv 2309.17453 (positions inside the cache); the zig-zag order balances a causal
+mask, as in Llama 3's context parallelism (Llama team 2024, arXiv 2407.21783, section 3.3.2).
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from ordinate.errors import ArgumentError, ArgumentTypeError
+from ordinate.shapes import check_shape, check_size
+
+__all__ = ["in_cache", "randomised", "shard", "unshard"]
+
+
+def shard(positions: Tensor, rank: int, world_size: int, zigzag: bool = False) -> Tensor:
+    """The positions of the tokens that one rank of a context-parallel group holds.
+
+    Plain: the rank-th of `world_size` equal stretches. Zig-zag: stretches `rank` and `2 world_size - 1 - rank` of
+    2 world_size, so that under a causal mask every rank has equal work.
+
+    Args:
+        positions: [T] or [B, T]; T divides by world_size, by 2 world_size in zig-zag.
+        rank: 0 to world_size - 1.
+        world_size: ranks that share the context.
+        zigzag: which order.
+
+    Returns:
+        [T / world_size] or [B, T / world_size]: positions as they were, so encodings and masks need to know nothing.
+
+    Raises:
+        ArgumentError: a rank outside the group, a length that does not divide.
+
+    >>> shard(torch.arange(8), 0, 2), shard(torch.arange(8), 0, 2, zigzag=True)
+    (tensor([0, 1, 2, 3]), tensor([0, 1, 6, 7]))
+    """
+    check_shape("positions", positions, "T | B T")
+    check_size("rank", rank, least=0)
+    stretches = _stretches(positions.shape[-1], world_size, zigzag)
+    if rank >= world_size:
+        raise ArgumentError(
+            "rank", expected=f"a rank below world_size ({world_size})", got=rank, todo="ranks are counted from 0"
+        )
+    return torch.cat([positions[..., start:stop] for start, stop in stretches[rank]], dim=-1)
+
+
+def unshard(length: int, world_size: int, zigzag: bool = False) -> Tensor:
+    """The order that puts shards, joined by rank, back into the row: int64 [length].
+
+    `torch.cat(shards, dim)` indexed with it along `dim` is the whole, of positions or of anything else sharded so.
+
+    Args:
+        length: tokens of the whole row.
+        world_size, zigzag: as in `shard`.
+
+    Raises:
+        ArgumentError: a length that does not divide.
+
+    >>> joined = torch.cat([shard(torch.arange(8), rank, 2, zigzag=True) for rank in range(2)])
+    >>> joined, joined[unshard(8, 2, zigzag=True)]
+    (tensor([0, 1, 6, 7, 2, 3, 4, 5]), tensor([0, 1, 2, 3, 4, 5, 6, 7]))
+    """
+    check_size("length", length, least=0)
+    held = [torch.arange(start, stop) for of_rank in _stretches(length, world_size, zigzag) for start, stop in of_rank]
+    return torch.cat(held).argsort()
+
+
+def randomised(
+    length: int,
+    max_length: int,
+    *,
+    generator: torch.Generator | int,
+    batch: int | None = None,
+    device: torch.device | str | None = None,
+) -> Tensor:
+    """`length` positions drawn without replacement from 0 to max_length - 1 and sorted, so that training sees far ones.
+
+    Args:
+        length: tokens T of the row.
+        max_length: positions to draw from, at least `length`.
+        generator: of the draw, or a seed. A generator moves on: rows of the next step differ.
+        batch: rows with a draw each; None draws one for all.
+        device: where the result lives, by default the CPU.
+
+    Returns:
+        int64 [T], or [B, T], rising in every row.
+
+    Raises:
+        ArgumentError: fewer positions than tokens, a negative size.
+        ArgumentTypeError: a generator that is none.
+
+    Source: Ruoss et al. 2023, arXiv 2305.16843, section 3 (there from 1 on).
+
+    >>> randomised(4, 100, generator=0)
+    tensor([19, 44, 90, 93])
+    """
+    check_size("length", length, least=0)
+    check_size("max_length", max_length, least=0)
+    if max_length < length:
+        raise ArgumentError(
+            "max_length", expected=f"at least length ({length})", got=max_length, todo="no two tokens share a position"
+        )
+    if isinstance(generator, int) and not isinstance(generator, bool):
+        generator = torch.Generator().manual_seed(generator)
+    elif not isinstance(generator, torch.Generator):
+        raise ArgumentTypeError(
+            "generator", expected="a torch.Generator or a seed", got=type(generator).__name__, todo="pass an int"
+        )
+    if batch is not None:
+        check_size("batch", batch, least=0)
+    rows = [
+        torch.randperm(max_length, generator=generator, device=generator.device)[:length].sort().values
+        for _ in range(1 if batch is None else batch)
+    ]
+    if batch == 0:
+        return torch.zeros(0, length, dtype=torch.int64, device=device)
+    return (rows[0] if batch is None else torch.stack(rows)).to(device)
+
+
+def in_cache(length: int, *, sinks: int, window: int, device: torch.device | str | None = None) -> tuple[Tensor, Tensor]:
+    """The tokens that a StreamingLLM cache holds after `length` tokens, and their positions inside the cache.
+
+    Held are the first `sinks` tokens and the last `window`, the newest among them; they are renumbered without a gap, and the
+    newest query stands where the newest key does. Keys are cached before rotation and turned at these positions at every step.
+
+    Args:
+        length: tokens of text so far, at least 1.
+        sinks: tokens kept from the start.
+        window: recent tokens kept, at least 1.
+        device: where the results live.
+
+    Returns:
+        int64 [S] numbers of the held tokens in the text, and int64 [S] their positions, S = min(length, sinks + window).
+
+    Raises:
+        ArgumentError: a size too small.
+
+    Source: Xiao et al. 2023, arXiv 2309.17453, section 3.2.
+
+    >>> in_cache(9, sinks=2, window=3)
+    (tensor([0, 1, 6, 7, 8]), tensor([0, 1, 2, 3, 4]))
+    """
+    check_size("length", length)
+    check_size("sinks", sinks, least=0)
+    check_size("window", window)
+    places = torch.arange(min(length, sinks + window), device=device)
+    return torch.where(places < sinks, places, places + (length - places.numel())), places
+
+
+def _stretches(length: int, world_size: int, zigzag: bool) -> list[list[tuple[int, int]]]:
+    """For each rank the stretches of the row that it holds."""
+    check_size("world_size", world_size)
+    pieces = 2 * world_size if zigzag else world_size
+    if length % pieces:
+        raise ArgumentError(
+            "positions",
+            expected=f"a number of tokens that divides by {pieces} ({'2 x ' if zigzag else ''}world_size)",
+            got=length,
+            todo="pad the row and hide the padding with ordinate.attention.Padding",
+        )
+    size = length // pieces
+    held = [[rank, pieces - 1 - rank] if zigzag else [rank] for rank in range(world_size)]
+    return [[(piece * size, (piece + 1) * size) for piece in of_rank] for of_rank in held]
