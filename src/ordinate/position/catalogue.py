@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from torch import nn
@@ -11,14 +12,19 @@ from ordinate.position.absolute import LearnedTable, NoPosition, Sinusoidal
 from ordinate.position.alibi import ALiBi
 from ordinate.position.axial import AxialRotary
 from ordinate.position.buckets import T5Bias
+from ordinate.position.contextual import DAPE, CoPE
+from ordinate.position.disentangled import DisentangledRelative
 from ordinate.position.fire import FIRE
 from ordinate.position.grid import LearnedGrid, SinusoidalGrid
 from ordinate.position.kernels import Kerple, Sandwich
 from ordinate.position.mixed import MixedRotary
 from ordinate.position.multimodal import MultimodalRotary
 from ordinate.position.pope import PoPE
+from ordinate.position.regrouped import DualChunk, LeakyReRoPE, ReRoPE, SelfExtend, StreamingLLM
+from ordinate.position.relative import MusicRelative, ShawRelative
 from ordinate.position.rotary import Rotary
 from ordinate.position.time import Time2Vec, TimeEncoding
+from ordinate.position.transformer_xl import TransformerXLRelative
 from ordinate.position.xpos import XPos
 from ordinate.spec import PositionSpec
 
@@ -28,14 +34,14 @@ ENCODINGS: dict[str, type[nn.Module]] = {
     "none": NoPosition,
     "sinusoidal": Sinusoidal,
     "learned": LearnedTable,
-    "sinusoidal_grid": SinusoidalGrid,
-    "learned_grid": LearnedGrid,
+    "sinusoidal-grid": SinusoidalGrid,
+    "learned-grid": LearnedGrid,
     "time": TimeEncoding,
     "time2vec": Time2Vec,
     "rotary": Rotary,
-    "axial_rotary": AxialRotary,
-    "mixed_rotary": MixedRotary,
-    "multimodal_rotary": MultimodalRotary,
+    "axial-rotary": AxialRotary,
+    "mixed-rotary": MixedRotary,
+    "multimodal-rotary": MultimodalRotary,
     "xpos": XPos,
     "pope": PoPE,
     "alibi": ALiBi,
@@ -43,11 +49,22 @@ ENCODINGS: dict[str, type[nn.Module]] = {
     "kerple": Kerple,
     "sandwich": Sandwich,
     "fire": FIRE,
+    "shaw": ShawRelative,
+    "music": MusicRelative,
+    "transformer_xl": TransformerXLRelative,
+    "disentangled": DisentangledRelative,
+    "cope": CoPE,
+    "dape": DAPE,
+    "self_extend": SelfExtend,
+    "rerope": ReRoPE,
+    "leaky_rerope": LeakyReRoPE,
+    "dual_chunk": DualChunk,
+    "streaming_llm": StreamingLLM,
 }
 
 
 def build(spec: PositionSpec) -> nn.Module:
-    """The module that `spec` describes.
+    """The module that `spec` describes. A setting that is itself a told spec (DAPE's base, SelfExtend's rotary) is built first.
 
     Raises:
         ArgumentTypeError: not a spec.
@@ -61,7 +78,10 @@ def build(spec: PositionSpec) -> nn.Module:
     kind = ENCODINGS.get(spec.encoding)
     if kind is None:
         raise ArgumentError("encoding", expected=f"one of {sorted(ENCODINGS)}", got=spec.encoding, todo="spell it so")
-    settings: dict[str, Any] = dict(spec.settings)
+    settings: dict[str, Any] = {
+        name: build(PositionSpec.from_dict(value)) if isinstance(value, Mapping) and "encoding" in value else value
+        for name, value in spec.settings.items()
+    }
     if spec.scaling is not None:
         settings["scaling"] = spec.scaling
     try:
