@@ -103,7 +103,9 @@ def cache_of(layers: Sequence[LayerKind], width: Value, claimed: Value) -> Cache
 
 def parameters_on_position(layers: Sequence[LayerKind]) -> Value:
     """Learned numbers spent on position; tables shared by several kinds of layer count once."""
-    counted, formulas, open_ends = [], [], []
+    counted: list[tuple[str, str, Value]] = []
+    formulas: list[str] = []
+    open_ends: list[str] = []
     for layer in layers:
         for encoding in layer.encodings:
             count = encoding.settings.get("parameters")
@@ -111,12 +113,12 @@ def parameters_on_position(layers: Sequence[LayerKind]) -> Value:
                 continue
             if count is None or not count.known:
                 open_ends.append(encoding.note or encoding.kind.value)
-            elif (encoding.kind.value, count) not in counted:
-                counted.append((encoding.kind.value, count))
+            elif (layer.stack, encoding.kind.value, count) not in counted:
+                counted.append((layer.stack, encoding.kind.value, count))
                 formulas.append(count.detail)
     if open_ends:
         return unknown(f"not countable from the config: {open_ends[0]}")
     if not layers:
         return unknown("the encoding is unknown")
-    total = sum(count.value for _, count in counted)
+    total = sum(count.value for _, _, count in counted)
     return Value(total, "derived", "; ".join(formulas) if formulas else "nothing is learned about position")

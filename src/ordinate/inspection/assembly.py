@@ -61,7 +61,7 @@ def assemble(found: Found, top: Section, log: Log) -> Part:
 def _standing(layer: LayerKind) -> tuple[bool, bool, bool, int]:
     """Layers that rotate before those that do not, those without a window before the others."""
     return (
-        layer.rotation is None and layer.spec is not None and layer.spec.encoding == "none",
+        layer.rotation is None,
         not layer.encodings,
         layer.window_keys.value is not None,
         layer.indices[0] if layer.indices else 0,
@@ -121,7 +121,7 @@ def _kind_of_layer(
     frame = Frame(section, stack, origin, kind, indices, attention, width, claimed, trained)
     encodings = tuple(encoding for reader in stack.readers if (encoding := reader(frame)) is not None)
     window = window_keys(section, stack, kind.removesuffix("/nope"))
-    return LayerKind(name, indices, encodings, attention, window)
+    return LayerKind(name, indices, encodings, attention, window, stack.name)
 
 
 def _no_heads() -> Attention:

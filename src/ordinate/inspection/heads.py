@@ -46,10 +46,14 @@ def multi_head(
 
     def read(section: Section, kind: str, hidden_size: Value) -> Attention:
         num_heads = section.integer(*heads)
+        stated = section.integer(*head_dim)
+        if not num_heads.known and stated.known and hidden_size.known and hidden_size.value % stated.value == 0:
+            formula = f"{hidden_size.value} / {stated.value} channels of a head"
+            num_heads = Value(hidden_size.value // stated.value, "derived", formula)
         num_kv_heads = kv_rule(section) or section.integer(*kv_heads)
         if not num_kv_heads.known:
             num_kv_heads = _as_many(num_heads)
-        dim = section.integer(*head_dim)
+        dim = stated
         nulled = dim.source == "family" and any(key in section.raw for key in head_dim)  # null asks for the derived width
         if derive_head_dim and (nulled or not dim.known):
             dim = _derived_head_dim(section, num_heads, hidden_size)

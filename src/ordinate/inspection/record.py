@@ -107,6 +107,7 @@ class LayerKind:
         encodings: what tells these layers where tokens are; `kind` "none" is an answer too.
         attention: heads and widths.
         window_keys: keys a query sees, itself included; value None without a window.
+        stack: "encoder" or "decoder" in a part that has both.
     """
 
     name: str
@@ -114,6 +115,7 @@ class LayerKind:
     encodings: tuple[Encoding, ...]
     attention: Attention
     window_keys: Value
+    stack: str = ""
 
     @property
     def rotation(self) -> Rotation | None:
@@ -130,8 +132,12 @@ class LayerKind:
 
     @property
     def kind(self) -> str | None:
-        """The encoding's kind, "mixed" where several act together, None where unknown."""
-        kinds = list(dict.fromkeys(encoding.kind.value for encoding in self.encodings))
+        """The encoding's kind, "mixed" where several act together, None where unknown.
+
+        A rotation gives its name even where a table is added to the embeddings too.
+        """
+        acting = [one for one in self.encodings if self.rotation is None or one.where == "queries and keys"]
+        kinds = list(dict.fromkeys(encoding.kind.value for encoding in acting))
         return kinds[0] if len(kinds) == 1 else "mixed" if kinds else None
 
     def to_dict(self, trained: int | None = None) -> dict[str, Any]:
@@ -139,6 +145,7 @@ class LayerKind:
         turn = self.rotation
         return {
             "name": self.name,
+            "stack": self.stack or None,
             "indices": list(self.indices),
             "kind": self.kind,
             "incomplete_pairs": None if turn is None or trained is None else turn.incomplete_pairs(trained),

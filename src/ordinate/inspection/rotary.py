@@ -39,6 +39,7 @@ class RotaryRule:
         base: keys of the base.
         local_base, global_base: keys of the base of windowed layers, and of the others.
         base_times: a key of a number that multiplies the base.
+        fixed_base: the base where the code fixes it.
         scales: the kinds of layer that the file's scaling reaches; empty means all.
         axes, sharing: for positions of several axes, see `Rotation`.
         sections, sections_interleaved: whether the scaling's dictionary may split the ladder into axes, and how.
@@ -58,6 +59,7 @@ class RotaryRule:
     local_base: tuple[str, ...] = ()
     global_base: tuple[str, ...] = ()
     base_times: str = ""
+    fixed_base: float | None = None
     scales: tuple[str, ...] = ()
     axes: tuple[str, ...] = ("tokens",)
     sharing: str = ""
@@ -156,6 +158,8 @@ def _nested(section: Section, kind: str) -> bool:
 def _base(frame: Frame, rule: RotaryRule, held: list[Section]) -> Value:
     """The base of this kind of layer: the newest dialect first, then the family's keys, then its default."""
     section = frame.section
+    if rule.fixed_base is not None:
+        return Value(rule.fixed_base, "family", f"fixed in the code of {frame.origin}")
     own = rule.local_base if frame.kind == SLIDING else rule.global_base
     local = frame.kind == SLIDING and bool(rule.local_base)  # then the keys of the other layers do not reach these
     places = [place for place in held if place.has("rope_theta") and (not local or place.path.endswith(f".{frame.kind}"))]

@@ -7,7 +7,7 @@ sections, some three levels down. A section's family is what it names itself, el
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ordinate.inspection.families import GENERIC_ROTARY, family_of, family_of_architecture
@@ -120,7 +120,7 @@ def _descend(raw: Mapping[str, Any], path: str, role: str, mapped: str | None, l
 
 def _renamed(part: Found, role: str) -> Found:
     """A stack inside a talker or a vocoder is the talker's, not the model's text."""
-    if role in ("", "text") or part.name not in ("text", "vision"):
+    if role in ("", "text") or part.name == role or part.name not in ("text", "vision"):
         return part
     return Found(role if part.name == "text" else f"{role} {part.name}", part.section, part.family, part.model_type)
 
@@ -156,7 +156,8 @@ def _family(raw: Mapping[str, Any], path: str, mapped: str | None, log: Log) -> 
         if mapped is not None and (own is None or not own.stacks) and stated != mapped:
             return family_of(mapped), Value(mapped, "family", f"the parent's family puts it here ({at} says {stated})")
         if own is not None:
-            return own, Value(stated, "file", at)
+            rival = family_of(by_class) if by_class is not None and mapped is None and by_class != stated else None
+            return _without_disputed(own, rival, at, stated, str(architecture), log), Value(stated, "file", at)
         if by_class is not None:
             log.note(
                 "model-type-unknown",
@@ -175,6 +176,26 @@ def _family(raw: Mapping[str, Any], path: str, mapped: str | None, log: Log) -> 
         if raw.get(key) is not None:
             return family_of(model_type), Value(model_type, "derived", f"no model_type, but {key} is {model_type}'s key")
     return None, unknown("neither model_type nor a known class in the file")
+
+
+def _without_disputed(own: Family, rival: Family | None, at: str, stated: str, architecture: str, log: Log) -> Family:
+    """The row without the defaults that the class named in `architectures` would take otherwise."""
+    if rival is None or not own.stacks or not rival.stacks or own.stacks == rival.stacks:
+        return own
+    if rival.defaults.get("max_position_embeddings") is None or rival.origin.split()[0] in own.parts.values():
+        return own
+    log.note(
+        "class-contradicts-type",
+        "warning",
+        f'model_type is "{stated}", but the class {architecture} belongs to another model type',
+        {at: stated, "architectures": architecture},
+        "make them agree; where a key is missing, the two take different defaults",
+    )
+    disputed = {key for key in own.defaults if own.defaults[key] != rival.defaults.get(key)}
+    kept = {key: value for key, value in own.defaults.items() if key not in disputed}
+    if "rope_parameters" in disputed:
+        kept["rope_theta_unknown"] = f"no base in the file, and {stated} and {architecture} take different ones"
+    return replace(own, defaults=kept)
 
 
 OVERRULING = {"jina_bert", "chronos2", "new"}

@@ -203,8 +203,8 @@ DECODERS: dict[str, Family] = {
         rope(PAIRS), pattern=lambda section, count: [SLIDING] * count, window_of=lambda w: 2 * w + 1
     ),
     "gpt_oss": decoder(rope(HALF), pattern=every((), 2)),
-    "gptj": decoder(rope(RotaryRule("interleaved", base=()))),
-    "codegen": decoder(rope(RotaryRule("interleaved", base=()))),
+    "gptj": decoder(rope(RotaryRule("interleaved", fixed_base=10000.0))),
+    "codegen": decoder(rope(RotaryRule("interleaved", fixed_base=10000.0))),
     "falcon": decoder(rope(HALF), attention=multi_head(kv_rule=_falcon_groups, head_dim=())),
     # two bases, a window in most layers
     **_alike("gemma2 vaultgemma t5_gemma_module", decoder(rope(HALF), pattern=every((), 2))),

@@ -138,7 +138,7 @@ ENCODERS: dict[str, Family] = {
         ),
     ),
     "esm": encoder(learned(*ROWS, skipped=2, when=named("absolute")), only_if(named("rotary"), rope(RotaryRule("half")))),
-    "roformer": encoder(rope(RotaryRule("interleaved", base=()))),
+    "roformer": encoder(rope(RotaryRule("interleaved", fixed_base=10000.0))),
     "mpnet": encoder(
         learned(*ROWS, skipped=2),
         buckets(bidirectional=True, default_distance=128, distance=("relative_attention_max_distance",)),

@@ -5,11 +5,14 @@ Read in the files that the repositories name in `auto_map` (configuration and mo
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ordinate.inspection.biases import alibi
-from ordinate.inspection.families.decoders import HALF, decoder, encoder
+from ordinate.inspection.families.decoders import HALF, encoder
+from ordinate.inspection.families.encoders import pair
 from ordinate.inspection.frame import Family, Frame, Stack
 from ordinate.inspection.heads import multi_head
-from ordinate.inspection.provenance import Value
+from ordinate.inspection.provenance import Value, unknown
 from ordinate.inspection.record import Encoding
 from ordinate.inspection.rotary import RotaryRule, rope
 from ordinate.inspection.section import Section
@@ -25,7 +28,9 @@ def _groups(section: Section) -> Value | None:
 def _chatglm(frame: Frame) -> Encoding | None:
     """ChatGLM: the first version turns two halves by two positions, the later ones half of the head."""
     if frame.section.flag("position_encoding_2d").value:
-        rule = RotaryRule("half", base=(), axes=("position in the text", "position in the block"), sharing="ladder each")
+        rule = RotaryRule(
+            "half", fixed_base=10000.0, axes=("position in the text", "position in the block"), sharing="ladder each"
+        )
     else:
         rule = RotaryRule("interleaved", base=("rope_theta",), base_times="rope_ratio", share=0.5)
     return rope(rule)(frame)
@@ -35,18 +40,23 @@ def _perception(frame: Frame) -> Encoding | None:
     return rope(RotaryRule(None, share=1.0))(frame)
 
 
-def _stripped(frame: Frame) -> Encoding | None:
-    return rope(HALF)(frame)
+def _step(frame: Frame) -> Encoding | None:
+    """Step 3.5 lists a base and a share a layer; a file without the lists does not tell either."""
+    encoding = rope(HALF)(frame)
+    rotation = encoding.rotation if encoding is not None else None
+    if encoding is None or rotation is None or frame.section.has("partial_rotary_factors", "rope_parameters"):
+        return encoding
+    silent = unknown("this family lists partial_rotary_factors a layer, and the file has none")
+    return replace(encoding, rotation=replace(rotation, rotary_dim=silent), spec=None)
 
 
 TEXT = {"rope_theta": 10000.0}
-INTERN = {"rope_theta": 10000.0}
 
 _OPEN_CLIP_VISION = Family(
     (
         Stack(
             (
-                rope(RotaryRule("interleaved", base=(), axes=("height", "width"), sharing="ladder each")),
+                rope(RotaryRule("interleaved", fixed_base=10000.0, axes=("height", "width"), sharing="ladder each")),
                 image_table(prefix=1),
             ),
             attention=multi_head(),
@@ -73,10 +83,10 @@ REMOTE: dict[str, Family] = {
         origin="modeling_chatglm.py of THUDM",
     ),
     "internlm": Family(
-        (Stack((rope(HALF),), attention=multi_head(), causal=True),), defaults=INTERN, origin="modeling_internlm.py"
+        (Stack((rope(HALF),), attention=multi_head(), causal=True),), defaults=TEXT, origin="modeling_internlm.py"
     ),
     "internlm2": Family(
-        (Stack((rope(HALF),), attention=multi_head(), causal=True),), defaults=INTERN, origin="modeling_internlm2.py"
+        (Stack((rope(HALF),), attention=multi_head(), causal=True),), defaults=TEXT, origin="modeling_internlm2.py"
     ),
     "deepseek": Family(
         (Stack((rope(HALF),), attention=multi_head(), causal=True),),
@@ -135,7 +145,11 @@ REMOTE: dict[str, Family] = {
         ),
         origin="falcon_perception (code of the checkpoint, not read)",
     ),
-    "step3p7": decoder(rope(HALF), "Step 3.5's code"),
+    "step3p7": Family(
+        (Stack((_step,), attention=multi_head(), causal=True),),
+        defaults={"rope_parameters": {}},
+        origin="step3p5",
+    ),
     "open_clip_vision": _OPEN_CLIP_VISION,
     "open_clip_text": Family(
         (
@@ -153,16 +167,17 @@ REMOTE: dict[str, Family] = {
     "intern_vit_6b": Family(
         (Stack((image_table(prefix=1),), attention=multi_head(), claimed=()),), name="vision", origin="modeling_intern_vit.py"
     ),
-    "davit": Family(
+    "florence2": Family(parts={"text_config": "florence2_text"}, name="text"),
+    "florence2_text": pair(
         (
-            Stack(
-                (
-                    fixed("learned", "input", "learned rows and columns on the image's features (image_pos_embed)"),
-                    fixed("sinusoidal", "input", "cosines over frames (visual_temporal_embedding)"),
-                ),
-                claimed=(),
-            ),
+            learned("max_position_embeddings", extra=2, skipped=2),
+            fixed("learned", "input", "image tokens: learned rows and columns (image_pos_embed)"),
+            fixed("sinusoidal", "input", "image tokens: cosines over frames (visual_temporal_embedding)"),
         ),
+        (learned("max_position_embeddings", extra=2, skipped=2),),
+    ),
+    "davit": Family(
+        (Stack((fixed("conv", "input", "depthwise convolutions between the stages tell neighbours"),), layers=(), claimed=()),),
         name="vision",
         origin="modeling_florence2.py",
     ),
