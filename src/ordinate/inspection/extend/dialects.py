@@ -15,10 +15,11 @@ from typing import Any, Literal
 
 from ordinate.frequencies import DynamicNTK, Linear, Scaling, YaRN
 from ordinate.inspection.editing import REMOVED, Edit
-from ordinate.inspection.extend.methods import Option
+from ordinate.inspection.extend.methods import Option, far_layers
+from ordinate.inspection.families import library
 from ordinate.inspection.record import LayerKind, Part
 
-__all__ = ["CONFIGS", "DIALECTS", "Dialect", "Spelling", "llama_cpp", "own_dialect", "spell", "vllm"]
+__all__ = ["CONFIGS", "DIALECTS", "Dialect", "Spelling", "llama_cpp", "own_dialect", "reads_scaling", "spell", "vllm"]
 
 Dialect = Literal["transformers-4", "transformers-5", "vllm", "llama.cpp"]
 CONFIGS: tuple[Dialect, ...] = ("transformers-4", "transformers-5")
@@ -68,6 +69,9 @@ def spell(dialect: Dialect, raw: Mapping[str, Any], part: Part, option: Option |
     """
     path = _path(part)
     edits: list[Edit] = []
+    trouble = "" if option is None else _unread(dialect, part, option)
+    if trouble:
+        return Spelling(dialect, "", trouble)
     if option is not None:
         maker = _edit_4 if dialect == "transformers-4" else _edit_5
         made = maker(_descend(raw, path), path, part, option)
@@ -77,6 +81,22 @@ def spell(dialect: Dialect, raw: Mapping[str, Any], part: Part, option: Option |
     if option is None or not isinstance(option.scaling, DynamicNTK):  # dynamic scaling starts at the stated context
         edits.append(Edit(_claimed_path(raw, part), length))
     return Spelling(dialect, _shown(edits), edits=tuple(edits))
+
+
+def reads_scaling(part: Part) -> bool | None:
+    """Whether transformers' code of this family reads a scaling at all; None for code that comes with the checkpoint."""
+    known = library().get(part.model_type.value)
+    return None if known is None else "rope_parameters" in known["defaults"]
+
+
+def _unread(dialect: Dialect, part: Part, option: Option) -> str:
+    """Why the family's code would not read this dialect, or ""."""
+    reads = reads_scaling(part)
+    if reads is False:
+        return f"transformers' code of {part.model_type.value} reads no scaling: its frequencies are fixed"
+    if reads is None and dialect == "transformers-5":
+        return "the code of this family comes with its checkpoint and is older than rope_parameters"
+    return ""
 
 
 def _path(part: Part) -> tuple[str, ...]:
@@ -141,9 +161,8 @@ def _number(value: float) -> float:
     return float(round(value, 12))
 
 
-def _restated(held: Mapping[str, Any], words: dict[str, Any]) -> dict[str, Any]:
-    """A dictionary with another scaling in it, the file's own spelling of the type, and all else as it was."""
-    spelled = [key for key in ("rope_type", "type") if key in held] or ["rope_type"]
+def _restated(held: Mapping[str, Any], words: dict[str, Any], spelled: list[str]) -> dict[str, Any]:
+    """A dictionary with another scaling in it, its type under the keys `spelled`, and all else as it was."""
     rule = words.get("rope_type")
     named = {} if rule is None else dict.fromkeys(spelled, rule)
     kept = {key: value for key, value in held.items() if key not in _OF_SCALING}
@@ -169,7 +188,8 @@ def _edit_4(section: Mapping[str, Any], path: tuple[str, ...], part: Part, optio
         if isinstance(parameters, Mapping) and held:
             edits.append(Edit((*path, "rope_scaling"), dict(held)))
         return edits
-    edits.append(Edit((*path, "rope_scaling"), _restated(held, scaling_words(option.scaling))))
+    spelled = [key for key in ("rope_type", "type") if key in held] or ["rope_type"]  # old releases know only "type"
+    edits.append(Edit((*path, "rope_scaling"), _restated(held, scaling_words(option.scaling), spelled)))
     return edits
 
 
@@ -193,9 +213,9 @@ def _edit_5(section: Mapping[str, Any], path: tuple[str, ...], part: Part, optio
 
 
 def _turning(part: Part) -> list[LayerKind]:
-    """Kinds of layer that rotate, those without a window first: they are what is stretched."""
-    layers = [layer for layer in part.layers if layer.rotation is not None]
-    return sorted(layers, key=lambda layer: layer.window_keys.value is not None)
+    """Kinds of layer that rotate, those that are stretched first."""
+    far = far_layers(part)
+    return far + [layer for layer in part.layers if layer.rotation is not None and layer not in far]
 
 
 def _nested(parameters: Mapping[str, Any]) -> bool:
@@ -207,16 +227,21 @@ def _restate(held: Mapping[str, Any], layer: LayerKind, option: Option) -> dict[
     assert rotation is not None  # only layers that turn are stretched
     base = option.base if option.base is not None else rotation.base.value
     words = scaling_words(option.scaling) if option.base is None else {}
-    restated = _restated(held, words) if words else dict(held)
-    restated.setdefault("rope_type", "default")
-    return {**restated, "rope_theta": base}
+    if words:
+        return {**_restated(held, words, ["rope_type"]), "rope_theta": base}
+    rule = held.get("rope_type", held.get("type", "default"))
+    return {
+        "rope_type": rule,
+        **{key: value for key, value in held.items() if key not in ("type", "rope_type")},
+        "rope_theta": base,
+    }
 
 
 def _edit_nested(parameters: dict[str, Any], part: Part, option: Option) -> dict[str, Any]:
     """The dictionaries of kinds that see everything change, those of windowed kinds stay."""
-    for layer in _turning(part):
+    for layer in far_layers(part):
         key = layer.name.replace(" ", "_")
-        if layer.window_keys.value is None and isinstance(parameters.get(key), Mapping):
+        if isinstance(parameters.get(key), Mapping):
             parameters[key] = _restate(parameters[key], layer, option)
     return parameters
 

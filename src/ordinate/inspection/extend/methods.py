@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ordinate.errors import OrdinateError
-from ordinate.frequencies import DynamicNTK, Linear, Scaling, YaRN
+from ordinate.frequencies import DynamicNTK, Linear, Llama3, Scaling, YaRN
 from ordinate.inspection.record import LayerKind, Part
 from ordinate.inspection.rotation import Rotation
 
-__all__ = ["METHODS", "TUNING", "Assessment", "Method", "Option", "assess"]
+__all__ = ["METHODS", "TUNING", "Assessment", "Method", "Option", "assess", "far_layers"]
 
 Method = Literal["linear", "ntk", "dynamic", "yarn", "longrope"]
 METHODS: tuple[Method, ...] = ("yarn", "linear", "ntk", "dynamic", "longrope")
@@ -112,7 +112,7 @@ def assess(part: Part, length: int, trained: int | None = None) -> Assessment:
     turning = [layer for layer in attending if layer.rotation is not None]
     if not turning:
         return _without_rotation(kinds)
-    far = [layer for layer in turning if layer.window_keys.value is None]
+    far = far_layers(part)
     if not far:
         windows = sorted({layer.window_keys.value for layer in turning})
         return Assessment(
@@ -121,6 +121,16 @@ def assess(part: Part, length: int, trained: int | None = None) -> Assessment:
             " ever meets a longer distance; scaling would only hurt",
         )
     return _with_rotation(part, far[0], length, trained)
+
+
+def far_layers(part: Part) -> list[LayerKind]:
+    """Kinds of layer that rotate and meet longer distances as the text grows: no window, or one past the trained context."""
+    reach = part.contexts.trained.value or part.contexts.claimed.value or 0
+    return [
+        layer
+        for layer in part.layers
+        if layer.rotation is not None and (layer.window_keys.value is None or layer.window_keys.value > reach)
+    ]
 
 
 def _rows(layers: list[LayerKind]) -> int | None:
@@ -152,28 +162,38 @@ def _with_rotation(part: Part, layer: LayerKind, length: int, trained: int | Non
         return Assessment("impossible", f"its present scaling is unknown: {rotation.rule.detail}")
     if not (rotation.base.known and rotation.rotary_dim.known):
         return Assessment("impossible", "its base or the number of rotated channels is unknown")
-    start = trained or part.contexts.trained.value
+    present = part.contexts.claimed.value
+    start = trained or part.contexts.trained.value or (present if isinstance(rotation.scaling, Linear | Llama3) else None)
     if not start:
         return Assessment("impossible", "the trained context is unknown: state it with --trained")
     if length <= start:
         return Assessment("nothing", f"it was trained at {start:,} tokens")
-    if rotation.rule.value == "dynamic":
+    if rotation.rule.value in ("dynamic", "stepped-ntk"):
         return Assessment(
             "nothing",
             "its dynamic scaling follows the row's length by itself; leave the stated context, which is where it starts",
         )
-    present = part.contexts.claimed.value or start
+    reach = trained or present or start
     judged = [
         _yarn(rotation, length, start),
-        _linear(rotation, length, start),
-        _larger_base(rotation, length, start if trained else present),
+        _linear(rotation, length, reach if isinstance(rotation.scaling, Linear) else start),
+        _larger_base(rotation, length, reach),
         _dynamic(rotation, length, start),
         _longrope(rotation),
     ]
     order = {"yes": 0, "possible": 1, "no": 2}
     options = tuple(sorted(judged, key=lambda option: order[option.suits]))
-    why = f"trained at {start:,} tokens, {length / start:g} times fewer than wanted"
+    why = f"it reaches {reach:,} tokens, {length / reach:.4g} times fewer than wanted"
+    if start < reach:
+        why += f"; before its scaling it was trained at {start:,}"
+    if options[0].suits == "no":
+        why += "; no method suits it"
     return Assessment("scaling" if options[0].suits != "no" else "impossible", why, options)
+
+
+def _plain(rotation: Rotation) -> bool:
+    """Whether nothing is scaled: no rule, or one with a factor of 1."""
+    return rotation.scaling is None or (isinstance(rotation.scaling, Linear) and rotation.scaling.factor == 1)
 
 
 def _replaces(rotation: Rotation) -> str:
@@ -191,17 +211,17 @@ def _yarn(rotation: Rotation, length: int, start: int) -> Option:
         ):
             why += f"; its stated attention factor {present.attention_factor:g} belongs to the old factor and is dropped"
         return Option("yarn", "yes", why, scaling)
-    if present is not None:
+    if not _plain(rotation):
         return Option("yarn", "no", _replaces(rotation))
     why = "keeps the fast pairs that tell neighbours apart and interpolates the slow ones; static: it acts on short texts too"
     return Option("yarn", "yes", why, YaRN(length / start, start))
 
 
 def _linear(rotation: Rotation, length: int, start: int) -> Option:
-    if isinstance(rotation.scaling, Linear):
+    if isinstance(rotation.scaling, Linear) and not _plain(rotation):
         why = "continues the interpolation it was trained with; tune again"
-        return Option("linear", "yes", why, Linear(length / start))
-    if rotation.scaling is not None:
+        return Option("linear", "yes", why, Linear(rotation.scaling.factor * length / start))
+    if not _plain(rotation):
         return Option("linear", "no", _replaces(rotation))
     why = "divides every frequency, so neighbours blur: only with fine-tuning"
     return Option("linear", "possible", why, Linear(length / start))
@@ -221,13 +241,13 @@ def _larger_base(rotation: Rotation, length: int, reach: int) -> Option:
         return Option("ntk", "no", "a single pair turns: there is no ladder to stretch")
     dim = rotation.ladder_dim or 0
     base = rotation.base.value * (length / reach) ** (dim / (2 * slowest))
-    kept = "" if rule == "none" else f", on top of its {rule} scaling, which stays as trained"
+    kept = "" if _plain(rotation) else f", on top of its {rule} scaling, which stays as trained"
     why = f"a base of {base:,.0f} instead of {rotation.base.value:,.0f}: every program can say it{kept}; best for small factors"
     return Option("ntk", "possible", why, present, base)
 
 
 def _dynamic(rotation: Rotation, length: int, start: int) -> Option:
-    if rotation.scaling is not None:
+    if not _plain(rotation):
         return Option("dynamic", "no", _replaces(rotation))
     why = (
         "texts up to the trained context stay exact; past it frequencies change with the length, so keys cached earlier no"

@@ -18,8 +18,8 @@ from typing import Any
 from ordinate.errors import ArgumentError, OrdinateError, OutputError, RefusedError
 from ordinate.inspection.editing import apply
 from ordinate.inspection.extend.cost import Cost, measure
-from ordinate.inspection.extend.dialects import CONFIGS, Dialect, Spelling, llama_cpp, own_dialect, spell, vllm
-from ordinate.inspection.extend.methods import Assessment, Method, Option, assess
+from ordinate.inspection.extend.dialects import CONFIGS, Dialect, Spelling, llama_cpp, own_dialect, reads_scaling, spell, vllm
+from ordinate.inspection.extend.methods import Assessment, Method, Option, assess, far_layers
 from ordinate.inspection.reading import Document, parse_config
 from ordinate.inspection.record import Inspection, LayerKind
 from ordinate.inspection.rotation import Rotation
@@ -41,7 +41,8 @@ class Extension:
         assessment: what it asks, and every method judged.
         chosen: the method that is spelled out; None where nothing is scaled.
         spellings: the edit in each dialect.
-        own: the dialect the file is written in, and `edited`, its whole text after the edit; "" without one.
+        own: the dialect the edit is made in, the file's own where that can say it; None where no edit reads back as meant.
+        edited: the whole text after the edit; "" without one.
         after: the inspection of that text: the proof.
         proof: what was checked, in sentences.
         cost: what moves inside the trained context; None where nothing is scaled.
@@ -94,9 +95,9 @@ def _ladder(layer: LayerKind | None, length: int) -> list[float] | None:
 
 
 def _stretched(inspection: Inspection) -> LayerKind | None:
-    """The kind of layer whose rotations decide: the first that rotates, without a window if there is one."""
+    """The kind of layer whose rotation decides: the first that meets longer distances, or else the first that rotates."""
     turning = [layer for layer in inspection.layers if layer.rotation is not None]
-    return next((layer for layer in turning if layer.window_keys.value is None), turning[0] if turning else None)
+    return next(iter(far_layers(inspection.main)), turning[0] if turning else None)
 
 
 def extend(
@@ -118,7 +119,7 @@ def extend(
 
     Raises:
         ArgumentError: a length that is no positive number of tokens.
-        RefusedError: a method that does not suit this model, or an edit whose re-reading does not give what was intended.
+        RefusedError: a method that does not suit this model.
     """
     if length < 1 or (trained is not None and trained < 1):
         wrong = ("--to", length) if length < 1 else ("--trained", trained)
@@ -147,12 +148,15 @@ def extend(
             spelled[place] = Spelling(each.dialect, "", f"read again, the edited file does not say what was meant: {trouble}")
         else:
             proved[each.dialect] = (text, after, proof)
-    spellings = (*spelled, vllm(document.config, part, chosen, length), flags)
-    if own not in proved and proved:
-        own = next(iter(proved))
+    override = vllm(document.config, part, chosen, length)
+    if spelled[-1].refused and not override.refused:  # the same dictionary, so the same proof
+        override = Spelling("vllm", "", spelled[-1].refused)
+    spellings = (*spelled, override, flags)
+    if not proved:
+        told = ("no edit of the config: see the reasons",)
+        return Extension(document.name, length, before, assessment, chosen, spellings, None, "", None, told, None, cache)
     if own not in proved:
-        reasons = "; ".join(f"{each.dialect}: {each.refused}" for each in spelled)
-        raise RefusedError(document.name, expected="an edit that reads back as intended", got=reasons, todo="edit by hand")
+        own = next(iter(proved))
     text, after, proof = proved[own]
     return Extension(
         document.name, length, before, assessment, chosen, spellings, own, text, after, proof, _cost(before, after), cache
@@ -190,6 +194,7 @@ def _prove(text: str, before: Inspection, option: Option | None, length: int) ->
         return before, (), str(error)
     after = dataclasses.replace(after, source=f"{before.source}, edited")
     proof: list[str] = []
+    far = far_layers(before.main)
     if [(layer.name, layer.indices, layer.kind) for layer in before.layers] != [
         (layer.name, layer.indices, layer.kind) for layer in after.layers
     ]:
@@ -197,7 +202,7 @@ def _prove(text: str, before: Inspection, option: Option | None, length: int) ->
     for old, new in zip(before.layers, after.layers, strict=True):
         if old.rotation is None or new.rotation is None:
             continue
-        meant = _meant(old.rotation, option) if option is not None and old.window_keys.value is None else None
+        meant = _meant(old.rotation, option) if option is not None and old in far else None
         trouble = _compare(old, new, meant, length)
         if trouble:
             return after, (), f"{new.name}: {trouble}"
@@ -216,6 +221,8 @@ def _prove(text: str, before: Inspection, option: Option | None, length: int) ->
     if not dynamic and claimed != length:
         return after, (), f"it claims {claimed} tokens"
     proof.append(f"claims {claimed:,} tokens" + (", where its scaling starts" if dynamic else ""))
+    if reads_scaling(before.main) is None and option is not None:
+        proof.append("the family's code comes with the checkpoint: whether it reads this key, only its modeling file tells")
     raised = {finding.id for finding in after.findings if finding.severity == "error"} - {f.id for f in before.findings}
     return after, tuple(proof), f"new finding {', '.join(sorted(raised))}" if raised else ""
 

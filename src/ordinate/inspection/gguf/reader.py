@@ -6,34 +6,14 @@ tensors; "family" stands for llama.cpp's code of that architecture.
 
 from __future__ import annotations
 
-import os
-
-from ordinate.errors import DataError
 from ordinate.inspection.gguf.architectures import ARCHITECTURES, Architecture
 from ordinate.inspection.gguf.header import Header
 from ordinate.inspection.gguf.keys import Keys
 from ordinate.inspection.gguf.stack import Stack
 from ordinate.inspection.provenance import Value, unknown
-from ordinate.inspection.reading import read_document
 from ordinate.inspection.record import SEVERITIES, Inspection
 
-__all__ = ["inspect_gguf", "inspect_header"]
-
-
-def inspect_gguf(source: str | os.PathLike[str]) -> Inspection:
-    """What the GGUF file `source` says about position, from its header alone.
-
-    Args:
-        source: the file, or a directory that holds one; the weights are never read, whatever their size.
-
-    Raises:
-        DataError: not GGUF, or damaged.
-        MissingDataError: not there, or no right to read it.
-    """
-    document = read_document(source)
-    if document.header is None:
-        raise DataError(document.name, expected="a GGUF file", got="JSON", todo="call inspect_config")
-    return inspect_header(document.header, document.name)
+__all__ = ["inspect_header"]
 
 
 def inspect_header(header: Header, name: str) -> Inspection:

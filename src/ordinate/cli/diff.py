@@ -1,0 +1,75 @@
+"""`ordinate diff`: whether two model files tell positions alike."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from ordinate.inspection.difference import Difference
+
+__all__ = ["diff"]
+
+_STYLES = {"same": "green", "different": "bold red", "unknown": "yellow"}
+
+
+def diff(
+    a: Annotated[str, typer.Argument(metavar="A", help="A model's file, as for `ordinate inspect`.")],
+    b: Annotated[
+        str, typer.Argument(metavar="B", help="The file to compare with: a draft's target, or the config after an edit.")
+    ],
+    as_json: Annotated[bool, typer.Option("--json", help="Print the whole answer as JSON.")] = False,
+) -> None:
+    """Compare two models position by position, and say whether one could read the other's cache.
+
+    Exit 0 when both tell positions alike, 1 when they do not or one does not say, 2 when a file cannot be read.
+    """
+    from ordinate.cli.tables import answer, answer_json
+    from ordinate.errors import ArgumentError
+    from ordinate.inspection.difference import difference
+    from ordinate.inspection.document import inspect_document
+    from ordinate.inspection.reading import read_document
+
+    if a == b == "-":
+        raise ArgumentError("-", expected="standard input for one of the two", got="both", todo="name a file")
+    found = difference(inspect_document(read_document(a)), inspect_document(read_document(b)))
+    if as_json:
+        answer_json(found.to_dict())
+    else:
+        answer(*_told(found))
+    if found.positions != "same":
+        raise typer.Exit(1)
+
+
+def _told(found: Difference) -> list[RenderableType]:
+    from rich.markup import escape
+    from rich.text import Text
+
+    from ordinate.cli.tables import grid, told, whence
+
+    verdicts = grid("", "", header=False)
+    verdicts.add_row("a", escape(found.a))
+    verdicts.add_row("b", escape(found.b))
+    verdicts.add_row("positions", f"[{_STYLES[found.positions]}]{found.positions}[/]")
+    verdicts.add_row("caches", f"[{_STYLES[found.caches]}]{'compatible' if found.caches == 'same' else found.caches}[/]")
+    for reason in found.reasons:
+        verdicts.add_row("", f"[dim]{escape(reason)}[/]")
+    parts: list[RenderableType] = [verdicts]
+    if found.changes:
+        table = grid("where", "what", "a", "b", "touches")
+        for change in found.changes:
+            sides = [
+                "[dim]nothing of the kind[/]" if value is None else f"{told(value)}\n{whence(value)}"
+                for value in (change.a, change.b)
+            ]
+            table.add_row(escape(change.where), change.aspect, *sides, ", ".join(change.effects))
+        parts += [Text.from_markup("\n[bold]what differs[/]"), table]
+    if found.agreement:
+        table = grid("where", "distance", "mean cosine between keys turned by a and by b")
+        for each in found.agreement:
+            table.add_row(escape(each.where), f"{each.distance:,}", f"{each.cosine:+.4f}")
+        parts += [Text.from_markup("\n[bold]how fast the rotations part[/]"), table]
+    return parts

@@ -1,0 +1,177 @@
+"""`ordinate extend`: how to run a model at more tokens than it was made for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from ordinate.inspection.extend.plan import Extension
+    from ordinate.inspection.reading import Document
+
+__all__ = ["extend"]
+
+_SUITS = {"yes": "green", "possible": "yellow", "no": "red"}
+
+
+def extend(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A model's file, as for `ordinate inspect`.")],
+    to: Annotated[int, typer.Option("--to", metavar="N", help="Tokens the model shall run at.")],
+    method: Annotated[
+        str | None,
+        typer.Option("--method", metavar="NAME", help="linear, ntk, dynamic, yarn or longrope; the best suited by default."),
+    ] = None,
+    dialect: Annotated[
+        str | None,
+        typer.Option(
+            "--dialect", metavar="NAME", help="Print only this edit: transformers-4, transformers-5, vllm or llama.cpp."
+        ),
+    ] = None,
+    trained: Annotated[
+        int | None, typer.Option("--trained", metavar="N", help="The trained context, where the file's is wrong.")
+    ] = None,
+    write: Annotated[bool, typer.Option("--write", help="Edit the file in place; the old one stays as FILE.bak.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the whole answer as JSON.")] = False,
+) -> None:
+    """Say which scalings suit a model, the exact edit for each program, what it costs, and prove the edit by re-reading it.
+
+    Exit 0 when the model runs at N tokens as it is or with the edit, 1 when nothing makes it, 2 for wrong use. The file is only
+    changed with --write.
+    """
+    from typing import cast
+
+    from ordinate.cli.tables import answer, answer_json, emit
+    from ordinate.errors import ArgumentError
+    from ordinate.inspection.document import inspect_document
+    from ordinate.inspection.extend.dialects import DIALECTS, Dialect
+    from ordinate.inspection.extend.methods import METHODS, Method
+    from ordinate.inspection.extend.plan import extend as plan
+    from ordinate.inspection.reading import read_document
+
+    for option, value, allowed in (("--method", method, METHODS), ("--dialect", dialect, DIALECTS)):
+        if value is not None and value not in allowed:
+            raise ArgumentError(option, expected=f"one of {', '.join(allowed)}", got=value, todo="spell it so")
+    document = read_document(file)
+    chosen = cast("Method | None", method)
+    found = plan(document, inspect_document(document), to, method=chosen, trained=trained)
+    if as_json:
+        answer_json(found.to_dict())
+    elif dialect is not None and found.spellings:
+        emit(_only(found, cast("Dialect", dialect)) + "\n")
+    else:
+        answer(*_told(found))
+    if write:
+        _write(found, document)
+    if found.assessment.need == "impossible" or (
+        found.assessment.need != "nothing" and not any(e.shown for e in found.spellings)
+    ):
+        raise typer.Exit(1)
+
+
+def _only(found: Extension, dialect: str) -> str:
+    from ordinate.errors import RefusedError
+
+    spelling = next((each for each in found.spellings if each.dialect == dialect), None)
+    if spelling is None or spelling.refused:
+        got = "flags only: this is a GGUF file" if spelling is None else spelling.refused
+        raise RefusedError("--dialect", expected=f"an edit that {dialect} can say", got=got, todo="choose another dialect")
+    return spelling.shown
+
+
+def _write(found: Extension, document: Document) -> None:
+    from ordinate.errors import RefusedError
+    from ordinate.inspection.extend.plan import write
+
+    if document.path is None or document.config is None:
+        got = "standard input" if document.path is None else "a GGUF file"
+        raise RefusedError("--write", expected="a config on disk", got=got, todo="leave --write out")
+    if found.assessment.need == "nothing":
+        typer.echo(f"nothing to write: {found.assessment.why}", err=True)
+        return
+    kept = write(found, document.path)
+    typer.echo(f"written: {document.path} ({found.own}); the old file is {kept}", err=True)
+
+
+def _told(found: Extension) -> list[RenderableType]:
+    from rich.markup import escape
+    from rich.text import Text
+
+    from ordinate.cli.tables import bytes_of, findings_table, grid
+
+    def heading(text: str) -> Text:
+        return Text.from_markup(f"\n[bold]{text}[/]")
+
+    needs = {
+        "nothing": "[green]nothing to do[/]",
+        "length": "[yellow]only the stated context grows[/]",
+        "scaling": "[yellow]its rotations have to be stretched[/]",
+        "impossible": "[bold red]it cannot[/]",
+    }
+    top = grid("", "", header=False)
+    top.add_row("file", escape(found.source))
+    top.add_row(f"at {found.length:,} tokens", needs[found.assessment.need])
+    top.add_row("", escape(found.assessment.why))
+    if found.cache_bytes is not None:
+        top.add_row("cache of one sequence", bytes_of(found.cache_bytes))
+    parts: list[RenderableType] = [top]
+    if found.assessment.options:
+        table = grid("method", "suits", "why", "tuning it usually needs")
+        for option in found.assessment.options:
+            mark = " <" if found.chosen is option else ""
+            tuning = option.tuning if option.suits != "no" else ""
+            table.add_row(
+                f"{option.method}{mark}", f"[{_SUITS[option.suits]}]{option.suits}[/]", escape(option.why), escape(tuning)
+            )
+        parts += [heading("methods"), table]
+    for spelling in found.spellings:
+        parts.append(heading(spelling.dialect + (", the file's own" if spelling.dialect == found.own else "")))
+        parts.append(Text(spelling.shown or f"not there: {spelling.refused}"))
+    if found.chosen is not None and found.after is not None:
+        parts += [heading("frequencies"), _frequencies(found)]
+    if found.cost is not None:
+        parts += [heading(f"on a short input ({found.cost.length:,} tokens), without tuning"), _cost(found)]
+    if found.proof:
+        parts += [heading("read again"), Text("\n".join(f"- {line}" for line in found.proof))]
+    worrying = [finding for finding in found.before.findings if finding.severity != "info"]
+    if worrying:
+        parts += [heading("the file as it is has findings"), findings_table(worrying)]
+    return parts
+
+
+def _frequencies(found: Extension) -> RenderableType:
+    import math
+
+    from ordinate.cli.tables import grid, shown
+
+    told = found.to_dict()["inverse_frequencies"]
+    before, after = told["before"] or [], told["after"] or []
+    table = grid("pair", "before, radians a token", "after", "divided by", "wavelength after, tokens")
+    count = min(len(before), len(after))
+    rows = sorted({0, *(round(step * (count - 1) / 8) for step in range(9))}) if count else []
+    for pair in rows:
+        ratio = before[pair] / after[pair] if after[pair] else math.inf
+        wave = 2 * math.pi / after[pair] if after[pair] else math.inf
+        table.add_row(
+            str(pair), shown(before[pair]), shown(after[pair]), f"{ratio:.4g}", shown(wave) if wave < math.inf else "none"
+        )
+    return table
+
+
+def _cost(found: Extension) -> RenderableType:
+    from ordinate.cli.tables import grid
+
+    cost = found.cost
+    assert cost is not None  # the caller asked
+    table = grid("", "", header=False)
+    if cost.untouched:
+        table.add_row("nothing moves", "the row is computed exactly as before")
+        return table
+    table.add_row("pairs that move by more than 1 %", f"{cost.pairs_moved} of {cost.pairs}")
+    table.add_row("largest divisor of a frequency", f"{cost.largest_divisor:.4g}")
+    table.add_row("all scores are multiplied by", f"{cost.score_factor:.4f}")
+    far = ", ".join(f"{each.distance:,}: {each.cosine:.3f}" for each in cost.agreement)
+    table.add_row("mean cosine with the old rotation, by distance", far)
+    return table
