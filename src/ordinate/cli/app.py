@@ -1,30 +1,51 @@
 """The command `ordinate`: joins the command files and turns the house's errors into one line and exit code 2.
 
-Every command file imports only typer at module level, so that `ordinate --help` starts without torch.
+Every command file imports only typer at module level, so that `ordinate --help` starts without torch. Help is plain text for
+the same reason: rich alone would double the time to start; commands import it for their tables.
 """
 
 from __future__ import annotations
 
-import sys
-from typing import Annotated, NoReturn
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from ordinate import __version__
-from ordinate.cli import lab
+from ordinate.cli import diff, extend, inspect, lab
 from ordinate.errors import OrdinateError
 
 __all__ = ["app", "main"]
 
+
+class _House(TyperGroup):
+    """Runs a command; what goes wrong in the house's own words is one line on standard error, never a traceback."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except OrdinateError as problem:
+            typer.echo(f"ordinate: {' '.join(str(problem).split())}", err=True)
+            raise typer.Exit(2) from None
+        except KeyboardInterrupt:
+            typer.echo("ordinate: interrupted", err=True)
+            raise typer.Exit(130) from None
+
+
 app = typer.Typer(
+    cls=_House,
     name="ordinate",
     help="Tells a sequence model where things are, and shows that it does: every claim is a check that runs.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("lab")(lab.lab)
+app.command("lab", short_help="Measure the articles' claims and write a report.")(lab.lab)
+app.command("inspect", short_help="Say what a model's file says about position.")(inspect.inspect)
+app.command("diff", short_help="Compare two models' positions, and whether caches fit.")(diff.diff)
+app.command("extend", short_help="Say how to run a model at more tokens, and prove the edit.")(extend.extend)
 
 
 def _show_version(wanted: bool) -> None:
@@ -42,11 +63,6 @@ def _options(
     pass
 
 
-def main() -> NoReturn:
+def main() -> None:
     """Run the command line: exit 0 fine, 1 findings, 2 wrong use, 130 interrupted."""
-    try:
-        code = app(standalone_mode=False)
-    except OrdinateError as problem:
-        print(f"ordinate: {problem}", file=sys.stderr)
-        code = 2
-    sys.exit(code or 0)
+    app()

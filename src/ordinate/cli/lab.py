@@ -19,9 +19,7 @@ _STYLES = {"reproduced": "green", "corrected": "yellow", "refuted": "red", "not 
 
 
 def lab(
-    claims: Annotated[
-        list[str] | None, typer.Argument(metavar="[CLAIM]...", help="Such as A3, or A for all of article A.")
-    ] = None,
+    claims: Annotated[list[str] | None, typer.Argument(metavar="CLAIM", help="Such as A3, or A for all of article A.")] = None,
     out: Annotated[Path, typer.Option("--out", help="Folder of the report.", metavar="DIR")] = Path("report"),
     full: Annotated[bool, typer.Option("--full", help="Also the claims and versions that take longer.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the rows instead of a table.")] = False,

@@ -87,7 +87,7 @@ def _powers(text: object) -> Markup:
 def _power(found: re.Match[str]) -> str:
     factor, sign, exponent = found.groups()
     power = f"10<sup>{'−' if sign == '-' else ''}{exponent}</sup>"
-    return power if factor == "1" else f"{factor} × {power}"
+    return power if factor == "1" else f"{factor}\u00a0×\u00a0{power}"
 
 
 def _tally(rows: list[dict[str, Any]]) -> list[tuple[str, int]]:

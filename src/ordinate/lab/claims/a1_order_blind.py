@@ -149,8 +149,8 @@ def _picture(attention: Attention, embeddings: Tensor, shuffle: Tensor) -> Figur
         highest = weights.max().item()
         for axes, matrix, order in ((left, weights, range(len(words))), (middle, shuffled, shuffle.tolist())):
             labels = [words[token] for token in order]
-            heat_map(axes, matrix, x_labels=labels, y_labels=labels, lower=0, upper=highest, label="attention weight")
-        heat_map(right, difference / 1e-17, x_labels=words, y_labels=words, lower=0, label="absolute difference, 1e-17")
+            heat_map(axes, matrix.numpy(), x_labels=labels, y_labels=labels, lower=0, upper=highest, label="attention weight")
+        heat_map(right, difference.numpy() / 1e-17, x_labels=words, y_labels=words, lower=0, label="absolute difference, 1e-17")
         left.set(title="As written", ylabel="query", xlabel="key")
         middle.set(title="Shuffled", xlabel="key")
         right.set(title="Put back, difference", xlabel="key")

@@ -1,0 +1,128 @@
+"""`ordinate lab`: the answer on standard output, the rest on standard error, and exit codes that mean something."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from ordinate.cli.app import app
+from ordinate.data import word_vectors
+from ordinate.lab.catalogue import CLAIMS
+
+
+def lab(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(app, ["lab", *map(str, arguments)])
+
+
+def test_the_table_has_a_line_a_claim_and_the_report_is_written(tmp_path: Path) -> None:
+    told = lab("A3", "A2", "--out", tmp_path / "report")
+    assert told.exit_code == 0
+    lines = told.stdout.splitlines()
+    assert [line.split()[0] for line in lines if line.startswith("A")] == ["A3", "A2"]
+    assert "cosine 0.9662 at distance 1" in told.stdout
+    assert told.stdout.count("reproduced") == 2
+    assert str(tmp_path / "report" / "index.html") in told.stderr
+    assert (tmp_path / "report" / "index.html").is_file()
+
+
+def test_json_is_the_rows_of_the_report(tmp_path: Path) -> None:
+    told = lab("A3", "--json", "--out", tmp_path, "--seed", "7")
+    assert told.exit_code == 0
+    rows = json.loads(told.stdout)
+    assert rows == json.loads((tmp_path / "claims.json").read_text(encoding="utf-8"))
+    assert [row["id"] for row in rows] == ["A3"]
+    assert rows[0]["verdict"] == "reproduced"
+    assert rows[0]["seeds"] == [7]
+    assert {"versions", "machine", "checks", "wall_seconds", "budget_seconds"} <= set(rows[0])
+
+
+def test_a_claim_that_breaks_off_is_exit_code_one_and_still_in_the_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(CLAIMS, "A2", replace(CLAIMS["A2"], measure="ordinate.lab.claims.nowhere:measure"))
+    told = lab("A2", "A3", "--out", tmp_path)
+    assert told.exit_code == 1
+    assert "ModuleNotFoundError" in told.stdout
+    assert [row["verdict"] for row in json.loads((tmp_path / "claims.json").read_text())] == ["failed", "reproduced"]
+    assert "Where it broke off" in (tmp_path / "index.html").read_text(encoding="utf-8")
+
+
+def test_a_refuted_article_is_not_a_failure_of_the_tool(tmp_path: Path) -> None:
+    vectors = word_vectors()
+    given = tmp_path / "rolled.txt"
+    rows = zip(vectors.words, vectors.array[::-1], strict=True)
+    given.write_text("".join(f"{word} {' '.join(map(str, vector))}\n" for word, vector in rows))
+    told = lab("A5", "--vectors", given, "--out", tmp_path / "report", "--json")
+    assert told.exit_code == 0
+    assert json.loads(told.stdout)[0]["verdict"] == "refuted"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told_in_one_line"),
+    [
+        (["Z9", "--out", "new"], "CLAIM: expected one of A1"),
+        (["A3", "--out", "file"], "--out: expected a folder that can be written to"),
+        (["A3", "--out", "file/below"], "--out: expected a folder that can be written to"),
+        (["A3", "--vectors", "nowhere.txt", "--out", "new"], "nowhere.txt: expected a GloVe or word2vec text file"),
+        (["A3", "--vectors", "file", "--out", "new"], "file, line 1"),
+        (["A5", "--vectors", "small.txt", "--out", "new"], "--vectors: expected vectors of all 11 words that claim A5 needs"),
+        (["--render", "--out", "new"], "claims.json"),
+    ],
+)
+def test_wrong_use_is_one_line_exit_code_two_and_no_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], told_in_one_line: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("file").write_text("in the way")
+    Path("small.txt").write_text("the 1 2 3\nanimal 4 5 6\n")
+    told = lab(*arguments)
+    assert told.exit_code == 2
+    assert told.stdout == ""
+    assert told.stderr.count("\n") == 1
+    assert told_in_one_line in told.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "small.txt"]
+
+
+def test_the_list_shows_every_claim_and_runs_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    told = lab("--list")
+    assert told.exit_code == 0
+    for claim in CLAIMS.values():
+        assert f"{claim.id} {claim.title}" in told.stdout
+    assert {claim["id"] for claim in json.loads(lab("--list", "--full", "--json").stdout)} == set(CLAIMS)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_render_makes_the_page_again_and_leaves_the_rows(tmp_path: Path) -> None:
+    assert lab("A2", "--out", tmp_path).exit_code == 0
+    rows, page = (tmp_path / "claims.json").read_bytes(), (tmp_path / "index.html").read_bytes()
+    (tmp_path / "index.html").unlink()
+    assert lab("--render", "--out", tmp_path).exit_code == 0
+    assert (tmp_path / "index.html").read_bytes() == page
+    assert (tmp_path / "claims.json").read_bytes() == rows
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends a POSIX signal")
+def test_control_c_leaves_no_report(tmp_path: Path) -> None:
+    out = tmp_path / "report"
+    heard = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"  # a background job would not hear it
+    script = f"{heard}; from ordinate.cli import main; main()"
+    running = subprocess.Popen(
+        [sys.executable, "-c", script, "lab", "--out", str(out)], stderr=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    while not out.exists() and running.poll() is None:
+        time.sleep(0.01)
+    running.send_signal(signal.SIGINT)
+    _, told = running.communicate(timeout=60)
+    assert running.returncode == 130
+    assert b"interrupted" in told
+    assert not out.exists()

@@ -1,0 +1,116 @@
+"""A report's folder is whole or as it was."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from ordinate.errors import DataError, MissingDataError, OutputError
+from ordinate.lab.catalogue import CLAIMS
+from ordinate.lab.claim import Inputs
+from ordinate.lab.measurement import Check, Figure, Measurement
+from ordinate.lab.output import destination, publish, read_rows, republish
+from ordinate.lab.runner import Outcome, run_one
+
+
+@pytest.fixture
+def outcome(monkeypatch: pytest.MonkeyPatch) -> Outcome:
+    """A claim's outcome with one small figure."""
+    svg = '<svg xmlns="http://www.w3.org/2000/svg" width="1pt" height="1pt"><path id="p" d="M0 0"/></svg>'
+    measurement = Measurement([Check.near("x", 1, 1, 0)], "k", {}, "i", figures=[Figure("small", svg, "c", "a")])
+    monkeypatch.setattr(type(CLAIMS["A1"]), "measurement", lambda claim: lambda inputs: measurement)
+    return run_one(CLAIMS["A1"], Inputs())
+
+
+def write(outcome: Outcome, out: Path) -> Path:
+    with destination(out) as staging:
+        return publish([outcome], staging, out)
+
+
+def names(folder: Path) -> set[str]:
+    return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_report_is_three_kinds_of_files_and_nothing_else(tmp_path: Path, outcome: Outcome) -> None:
+    out = tmp_path / "deep" / "report"
+    assert write(outcome, out) == out / "index.html"
+    assert names(out) == {"index.html", "claims.json", *outcome.files}
+    assert json.loads((out / "claims.json").read_text(encoding="utf-8")) == [outcome.row]
+
+
+def test_a_second_report_takes_the_place_of_the_first_and_leaves_other_files(tmp_path: Path, outcome: Outcome) -> None:
+    write(outcome, tmp_path)
+    (tmp_path / "mine.txt").write_text("mine")
+    (tmp_path / "figures" / "mine.svg").write_text("mine")
+    write(Outcome({**outcome.row, "figures": []}, {}), tmp_path)
+    assert names(tmp_path) == {"index.html", "claims.json", "mine.txt", os.path.join("figures", "mine.svg")}
+
+
+@pytest.mark.parametrize("problem", [RuntimeError, KeyboardInterrupt])
+def test_what_breaks_off_leaves_nothing_behind(tmp_path: Path, problem: type[BaseException]) -> None:
+    out = tmp_path / "report"
+    with pytest.raises(problem), destination(out):
+        raise problem
+    assert not out.exists()
+
+
+def test_what_breaks_off_leaves_the_former_report(tmp_path: Path, outcome: Outcome, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(outcome, tmp_path)
+    before = {name: (tmp_path / name).read_bytes() for name in names(tmp_path)}
+    monkeypatch.setattr(
+        "ordinate.lab.report.render", lambda folder: (_ for _ in ()).throw(OSError(28, "No space left on device"))
+    )
+    with pytest.raises(OutputError, match="No space left"):
+        write(Outcome({**outcome.row, "title": "other"}, outcome.files), tmp_path)
+    assert {name: (tmp_path / name).read_bytes() for name in names(tmp_path)} == before
+
+
+def test_a_folder_that_cannot_be_written_is_found_before_any_work(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    for out in (tmp_path / "file", tmp_path / "file" / "report"):
+        with pytest.raises(OutputError, match="--out: expected a folder that can be written to"), destination(out):
+            pytest.fail("work was begun")
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write anywhere")
+def test_a_folder_without_rights_is_found_before_any_work(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    with pytest.raises(OutputError, match="Permission denied"), destination(tmp_path / "report"):
+        pytest.fail("work was begun")
+
+
+def test_the_page_can_be_made_again_from_the_rows_alone(tmp_path: Path, outcome: Outcome) -> None:
+    page = write(outcome, tmp_path)
+    before = page.read_text(encoding="utf-8")
+    page.unlink()
+    assert republish(tmp_path).read_text(encoding="utf-8") == before
+
+
+def test_a_changed_row_changes_the_page(tmp_path: Path, outcome: Outcome) -> None:
+    page = write(outcome, tmp_path)
+    rows = read_rows(tmp_path)
+    rows[0]["checks"][0]["shown"] = "42.4242"
+    (tmp_path / "claims.json").write_text(json.dumps(rows))
+    assert "42.4242" not in page.read_text(encoding="utf-8")
+    assert "42.4242" in republish(tmp_path).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("text", ["", "{", '{"rows": []}', "[1]", '[{"id": "A1"}]', '[{"id": "A1", "figures": []}]'])
+def test_damaged_rows_are_an_error(tmp_path: Path, text: str) -> None:
+    (tmp_path / "claims.json").write_text(text)
+    with pytest.raises(DataError, match=r"claims\.json"):
+        republish(tmp_path)
+    assert names(tmp_path) == {"claims.json"}
+
+
+def test_missing_rows_and_missing_figures_are_errors(tmp_path: Path, outcome: Outcome) -> None:
+    with pytest.raises(MissingDataError, match="ordinate lab"):
+        republish(tmp_path)
+    write(outcome, tmp_path)
+    for name in outcome.files:
+        (tmp_path / name).unlink()
+    with pytest.raises(DataError, match="figure"):
+        republish(tmp_path)

@@ -1,0 +1,131 @@
+"""Rows are complete, a failing claim is isolated, and seeds are what the user says."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+import types
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from ordinate.data import word_vectors
+from ordinate.errors import UnknownNameError
+from ordinate.lab.catalogue import CLAIMS
+from ordinate.lab.claim import Claim, Inputs
+from ordinate.lab.measurement import Animation, Check, Figure, Measurement, Verdict
+from ordinate.lab.runner import check_inputs, run, run_one
+
+
+@pytest.fixture
+def claim_of(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Claim]:
+    """Makes a claim of any function."""
+    module = types.ModuleType("claims_of_this_test")
+    monkeypatch.setitem(sys.modules, "claims_of_this_test", module)
+
+    def make(measure: Callable[[Inputs], Measurement], **settings: object) -> Claim:
+        name = f"measure_{len(vars(module))}"
+        setattr(module, name, measure)
+        claim = Claim("T1", "Test", "T: test", "says", "varies", "band", (3, 4), 60.0, f"claims_of_this_test:{name}")
+        return replace(claim, **settings)
+
+    return make
+
+
+def found(inputs: Inputs, value: float = 1.0) -> Measurement:
+    return Measurement([Check.near("x", value, 1.0, 0.1)], "one", {Verdict.REPRODUCED: "as foreseen"}, "nothing")
+
+
+def broken(inputs: Inputs) -> Measurement:
+    raise ZeroDivisionError("no\nway")
+
+
+def test_a_failing_claim_is_a_row_and_the_others_go_on(claim_of: Callable[..., Claim]) -> None:
+    claims = [claim_of(found, id="T1"), claim_of(broken, id="T2"), claim_of(found, id="T3")]
+    rows = [outcome.row for outcome in run(claims, Inputs())]
+    assert [row["verdict"] for row in rows] == ["reproduced", "failed", "reproduced"]
+    assert rows[1]["reason"] == "ZeroDivisionError: no way"
+    assert "broken" in rows[1]["traceback"]
+
+
+@pytest.mark.parametrize("measure", ["no.such.module:measure", "ordinate.lab.claim:no_such_function", "json:dumps"])
+def test_a_claim_whose_measurement_is_missing_or_something_else_fails_alone(measure: str) -> None:
+    row = run_one(replace(CLAIMS["A2"], measure=measure), Inputs()).row
+    assert row["verdict"] == "failed"
+
+
+def test_an_interruption_is_not_taken_for_a_failure(claim_of: Callable[..., Claim]) -> None:
+    def interrupted(inputs: Inputs) -> Measurement:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run([claim_of(interrupted)], Inputs())
+
+
+def test_a_row_says_what_when_where_and_with_what(claim_of: Callable[..., Claim]) -> None:
+    row = run_one(claim_of(found), Inputs(seeds=(3, 4))).row
+    assert {"python", "ordinate", "torch", "numpy"} <= set(row["versions"])
+    assert row["machine"]["cores"] >= 1
+    assert row["machine"]["processor"]
+    assert row["machine"]["system"]
+    assert row["seeds"] == [3, 4]
+    assert row["within_budget"] is True
+    assert row["meaning"] == "as foreseen"
+    json.dumps(row, allow_nan=False)
+
+
+def test_seeds_are_the_claims_own_unless_the_user_counts_from_another(claim_of: Callable[..., Claim]) -> None:
+    seen: list[tuple[int, ...]] = []
+
+    def note(inputs: Inputs) -> Measurement:
+        seen.append(inputs.seeds)
+        return found(inputs)
+
+    run([claim_of(note)], Inputs())
+    run([claim_of(note)], Inputs(), seed=10)
+    assert seen == [(3, 4), (10, 11)]
+
+
+def test_a_claim_that_takes_too_long_is_told(claim_of: Callable[..., Claim]) -> None:
+    assert run_one(claim_of(found, budget_seconds=0.0), Inputs()).row["within_budget"] is False
+
+
+def test_an_unforeseen_verdict_is_explained_by_the_checks_that_decide(claim_of: Callable[..., Claim]) -> None:
+    row = run_one(claim_of(lambda inputs: found(inputs, value=5.0)), Inputs()).row
+    assert row["verdict"] == "refuted"
+    assert "x came out as 5 where 1 ± 0.1 was expected" in row["meaning"]
+    assert "as foreseen" not in row["meaning"]
+
+
+def test_figures_become_files_named_by_their_content(claim_of: Callable[..., Claim]) -> None:
+    def drawn(content: str) -> dict[str, str]:
+        figures = [Figure("chart", f"<svg>{content}</svg>", "c", "a"), Animation("moving", {"frames": [1]}, "c", "a")]
+        return run_one(claim_of(lambda inputs: replace(found(inputs), figures=figures)), Inputs()).files
+
+    first, again, other = drawn("1"), drawn("1"), drawn("2")
+    assert first == again
+    assert len(set(first) & set(other)) == 1  # the animation
+    assert sorted(Path(name).suffix for name in first) == [".json", ".svg"]
+
+
+def test_the_progress_bar_goes_to_its_console(claim_of: Callable[..., Claim], capsys: pytest.CaptureFixture[str]) -> None:
+    drawn = io.StringIO()
+    run([claim_of(found)], Inputs(), console=Console(file=drawn, force_terminal=True, width=100))
+    assert "T1 Test" in drawn.getvalue()
+    assert "1/1" in drawn.getvalue()
+    run([claim_of(found)], Inputs())
+    captured = capsys.readouterr()
+    assert (captured.out, captured.err) == ("", "")
+
+
+def test_vectors_without_the_claims_words_are_refused_before_any_work() -> None:
+    vectors = word_vectors()
+    keep = [row for row, word in enumerate(vectors.words) if word != "tired"]
+    fewer = replace(vectors, words=[vectors.words[row] for row in keep], array=vectors.array[keep])
+    check_inputs([CLAIMS["A2"], CLAIMS["A3"]], Inputs(given_vectors=fewer))
+    with pytest.raises(UnknownNameError, match=r"--vectors: .*A5.*'tired'"):
+        check_inputs([CLAIMS["A5"]], Inputs(given_vectors=fewer))
