@@ -71,11 +71,16 @@ def _standing(layer: LayerKind) -> tuple[bool, bool, bool, int]:
 def _claimed(section: Section, stack: Stack) -> Value:
     if stack.claimed:
         return section.integer(*stack.claimed)
-    image, patch = section.integer("image_size"), section.integer("patch_size")
-    if isinstance(image.value, int) and isinstance(patch.value, int) and patch.value:
-        side = image.value // patch.value
-        return Value(side * side, "derived", f"({image.detail} {image.value} // {patch.detail} {patch.value})^2 patches")
+    if _is_number(section.raw.get("image_size")) and _is_number(section.raw.get("patch_size")):
+        image, patch = section.integer("image_size"), section.integer("patch_size")
+        if image.known and patch.known and image.value >= patch.value:
+            side = image.value // patch.value
+            return Value(side * side, "derived", f"({image.detail} {image.value} // {patch.detail} {patch.value})^2 patches")
     return unknown("this stack has no longest context")
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _layers(

@@ -16,6 +16,7 @@ __all__ = [
     "WITHOUT_ATTENTION",
     "all_windowed",
     "at_indices",
+    "by_index",
     "by_letters",
     "every",
     "kinds_of_layers",
@@ -42,6 +43,8 @@ NAMES = {
     "m": LINEAR,
 }
 """Names of older files for the kinds that transformers 5 lists."""
+
+WINDOWED = {SLIDING, "reference_sliding_attention", "hybrid_sliding"}
 
 WITHOUT_ATTENTION = {LINEAR: "linear or state space", "conv": "convolution", "mlp": "feed-forward", "moe": "feed-forward"}
 """Kinds of layer in which no token looks at another by position."""
@@ -87,6 +90,11 @@ def every(
         return [seldom if (index + shift) % period.value == 0 else often for index in range(count)]
 
     return pattern
+
+
+def by_index(kind: Callable[[int, int], str]) -> Callable[[Section, int], list[str] | None]:
+    """A rule of the layer's index and the number of layers."""
+    return lambda section, count: [kind(index, count) for index in range(count)]
 
 
 def repeated(letters: str, meaning: dict[str, str]) -> Callable[[Section, int], list[str] | None]:
@@ -183,7 +191,7 @@ def window_keys(section: Section, stack: Stack, kind: str) -> Value:
     if kind == "chunked_attention":
         chunk = section.integer("attention_chunk_size")
         return chunk if chunk.known else unknown("no attention_chunk_size in the file")
-    if kind not in (SLIDING, "reference_sliding_attention", "hybrid_sliding"):
+    if kind not in WINDOWED:
         return Value(None, "family", "no window in these layers")
     width = section.integer(*stack.window)
     if not width.known:

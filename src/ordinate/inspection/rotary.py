@@ -45,6 +45,7 @@ class RotaryRule:
         sections, sections_interleaved: whether the scaling's dictionary may split the ladder into axes, and how.
         last: whether the last channels turn instead of the first.
         mscale_on_scores: whether the family's attention multiplies scores by YaRN's magnitude squared.
+        label: what the file's dictionaries call a kind of layer.
         scaling: reads the scaling where the family has its own way.
         turns_back: whether the code turns by minus the angle.
     """
@@ -67,6 +68,7 @@ class RotaryRule:
     sections_interleaved: bool = False
     last: bool = False
     mscale_on_scores: bool = False
+    label: Callable[[str], str] = lambda kind: kind.removesuffix("/nope")
     scaling: Callable[[Frame], ScalingRead] | None = None
     turns_back: bool = False
 
@@ -93,7 +95,7 @@ def rope(rule: RotaryRule, *, rotates: Callable[[Frame], Value] | None = None) -
 
 
 def _rotary(frame: Frame, rule: RotaryRule) -> Encoding:
-    held = dialects(frame.section, frame.kind)
+    held = dialects(frame.section, rule.label(frame.kind))
     head_dim = frame.attention.head_dim
     scaling = _scaling(frame, rule)
     layout = _layout(frame, rule)
@@ -138,12 +140,12 @@ def _layout(frame: Frame, rule: RotaryRule) -> Value:
 def _scaling(frame: Frame, rule: RotaryRule) -> ScalingRead:
     if rule.scaling is not None:
         return rule.scaling(frame)
-    if rule.scales and frame.kind not in rule.scales and not _nested(frame.section, frame.kind):
+    if rule.scales and frame.kind not in rule.scales and not _nested(frame.section, rule.label(frame.kind)):
         reached = " and ".join(kind.replace("_", " ") for kind in rule.scales)
         return ScalingRead(Value("none", "family", f"{frame.origin} scales only {reached}"))
     return read_scaling(
         frame.section,
-        frame.kind,
+        rule.label(frame.kind),
         claimed=frame.claimed,
         trained=frame.trained,
         mscale_on_scores=rule.mscale_on_scores,
@@ -162,7 +164,9 @@ def _base(frame: Frame, rule: RotaryRule, held: list[Section]) -> Value:
         return Value(rule.fixed_base, "family", f"fixed in the code of {frame.origin}")
     own = rule.local_base if frame.kind == SLIDING else rule.global_base
     local = frame.kind == SLIDING and bool(rule.local_base)  # then the keys of the other layers do not reach these
-    places = [place for place in held if place.has("rope_theta") and (not local or place.path.endswith(f".{frame.kind}"))]
+    places = [
+        place for place in held if place.has("rope_theta") and (not local or place.path.endswith(f".{rule.label(frame.kind)}"))
+    ]
     candidates = [place.number("rope_theta", above=1) for place in places]
     keys = own if local else own + rule.base
     listed = section.find("layer_rope_theta") or section.find("rope_theta")
@@ -177,15 +181,15 @@ def _base(frame: Frame, rule: RotaryRule, held: list[Section]) -> Value:
     if candidates:
         _compare_bases(frame, candidates, bool(own))
         return _times(frame, rule, candidates[0])
-    default = _default_base(frame, own)
+    default = _default_base(frame, rule.label(frame.kind), own)
     return _times(frame, rule, default)
 
 
-def _default_base(frame: Frame, own: tuple[str, ...]) -> Value:
+def _default_base(frame: Frame, label: str, own: tuple[str, ...]) -> Value:
     parameters = frame.section.defaults.get("rope_parameters")
     origin = f"default of {frame.origin}"
     if isinstance(parameters, Mapping):
-        nested = parameters.get(frame.kind)
+        nested = parameters.get(label)
         theta = nested.get("rope_theta") if isinstance(nested, Mapping) else parameters.get("rope_theta")
         if theta is not None:
             return Value(float(theta), "family", origin)
@@ -272,7 +276,7 @@ def _default_share(frame: Frame, rule: RotaryRule) -> Value:
         return Value(count / frame.attention.head_dim.value, "family", f"default of {frame.origin}")
     parameters = frame.section.defaults.get("rope_parameters")
     if isinstance(parameters, Mapping):
-        nested = parameters.get(frame.kind)
+        nested = parameters.get(rule.label(frame.kind))
         where = nested if isinstance(nested, Mapping) else parameters
         share = where.get("partial_rotary_factor")
         if isinstance(share, int | float):

@@ -75,7 +75,7 @@ def read_scaling(
     if doubtful is not None:
         return ScalingRead(doubtful)
     if not scaled:
-        return _unscaled(section, told, claimed, trained)
+        return _unscaled(section, kind, told, trained, claimed)
     if len(scaled) > 1:
         _compare_dialects(section, scaled[0], scaled[1])
     held, rule = scaled[0]
@@ -135,12 +135,16 @@ def _meaning(name: str) -> str:
     return "none" if lowered in PLAIN else ALIASES.get(lowered, lowered)
 
 
-def _unscaled(section: Section, told: list[tuple[Section, Value]], claimed: Value, trained: Value | None) -> ScalingRead:
+def _unscaled(
+    section: Section, kind: str, told: list[tuple[Section, Value]], trained: Value | None, claimed: Value
+) -> ScalingRead:
     if section.find("use_dynamic_ntk") == ("use_dynamic_ntk", True):
         return _first_qwen(section, trained)
     if told:
         return ScalingRead(told[0][1])
     default = section.defaults.get("rope_parameters")
+    if isinstance(default, Mapping) and isinstance(default.get(kind), Mapping):
+        default = default[kind]
     if isinstance(default, Mapping) and _meaning(str(default.get("rope_type", "default"))) != "none":
         held = Section(default, section.at("rope_parameters"), {}, section.origin, section.log)
         rule = Value(_meaning(str(default["rope_type"])), "family", f"default of {section.origin}")

@@ -7,7 +7,7 @@ read as unknown, never raised and never guessed. `null` is the same as absent ev
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -84,29 +84,29 @@ class Section:
 
     def integer(self, *keys: str, least: int = 1, most: int = TOKENS_LIMIT) -> Value:
         """A whole number in [least, most]."""
-        return self._read(keys, lambda path, value: self._whole(path, value, least, most))
+        return self._read(keys, lambda path, value: self._whole(path, value, least, most), _is_whole)
 
     def number(self, *keys: str, least: float = -math.inf, above: float = -math.inf) -> Value:
         """A finite number, at least `least` and greater than `above`."""
-        return self._read(keys, lambda path, value: self._finite(path, value, least, above))
+        return self._read(keys, lambda path, value: self._finite(path, value, least, above), _is_finite)
 
     def flag(self, *keys: str) -> Value:
         """A boolean."""
-        return self._read(keys, self._boolean)
+        return self._read(keys, self._boolean, lambda value: isinstance(value, bool))
 
     def text(self, *keys: str) -> Value:
         """A string."""
-        return self._read(keys, self._string)
+        return self._read(keys, self._string, lambda value: isinstance(value, str))
 
     def numbers(self, *keys: str) -> Value:
         """A list of finite numbers."""
-        return self._read(keys, self._list)
+        return self._read(keys, self._list, lambda value: isinstance(value, list))
 
     def strings(self, *keys: str) -> Value:
         """A list of strings."""
-        return self._read(keys, self._strings)
+        return self._read(keys, self._strings, lambda value: isinstance(value, list))
 
-    def _read(self, keys: Iterable[str], take: Any) -> Value:
+    def _read(self, keys: Iterable[str], take: Callable[[str, Any], Any], fits: Callable[[Any], bool]) -> Value:
         for key in keys:
             found = self.find(key)
             if found is not None:
@@ -118,7 +118,7 @@ class Section:
             held: Any = self.defaults
             for step in key.split("."):
                 held = held.get(step) if isinstance(held, Mapping) else None
-            if held is not None:
+            if fits(held):
                 return Value(held, "family", f"default of {self.origin} for {key}")
         return unknown(f"no {' or '.join(keys)} in the file, and no default")
 
@@ -214,6 +214,10 @@ class Section:
             {path: _short(value)},
             "correct the file; what depends on it is unknown here",
         )
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _is_finite(value: Any) -> bool:

@@ -106,8 +106,8 @@ def _descend(raw: Mapping[str, Any], path: str, role: str, mapped: str | None, l
         flat = family_of(text) if text is not None else family
         if text is not None:
             model_type = Value(text, "family", f"{model_type.value} holds its text settings at the top level")
-    owns = flat is not None and bool(flat.stacks or flat.unknown) and not (reads_text and family is not None and family.parts)
-    if owns and flat is not None and (not parts or sized):
+    owns = flat is not None and bool(flat.stacks or flat.unknown) and not reads_text
+    if owns and flat is not None:
         parts.insert(0, _part(role or flat.name, raw, path, flat, model_type, log))
     if not parts and family is not None and family.parts:
         for key, child in family.parts.items():

@@ -104,16 +104,15 @@ def _patches(frame: Frame, image: tuple[str, ...], patch: tuple[str, ...]) -> Va
 
 
 def _sides(frame: Frame, keys: tuple[str, ...]) -> tuple[int, int] | None:
-    found = frame.section.find(*keys)
-    if found is not None and isinstance(found[1], list):
-        pair = frame.section.numbers(found[0]).value
-        if pair is None or len(pair) != 2 or any(side < 1 for side in pair):
-            return None
-        return int(pair[0]), int(pair[1])
-    side = frame.section.integer(*keys)
-    if isinstance(side.value, list | tuple) and len(side.value) == 2:  # a family default
-        return int(side.value[0]), int(side.value[1])
-    return (side.value, side.value) if isinstance(side.value, int) else None
+    """Height and width, from one number or two."""
+    section = frame.section
+    found = section.find(*keys)
+    held = found[1] if found is not None else next((section.defaults[key] for key in keys if key in section.defaults), None)
+    if isinstance(held, list):
+        pair = section.numbers(*keys).value
+        return (int(pair[0]), int(pair[1])) if pair is not None and len(pair) == 2 and min(pair) >= 1 else None
+    side = section.integer(*keys).value
+    return None if side is None else (side, side)
 
 
 def learned_axes(*sizes: str, note: str = "", table: str = "learned") -> Reader:

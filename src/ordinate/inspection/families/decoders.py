@@ -9,28 +9,19 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from ordinate.inspection.biases import alibi
 from ordinate.inspection.frame import Family, Frame, Reader, Stack
-from ordinate.inspection.heads import latent, multi_head
-from ordinate.inspection.pattern import (
-    all_windowed,
-    at_indices,
-    by_letters,
-    every,
-    leading,
-    periodic,
-)
+from ordinate.inspection.heads import multi_head
+from ordinate.inspection.pattern import all_windowed, at_indices, by_index, every, leading
 from ordinate.inspection.provenance import Value
+from ordinate.inspection.record import Attention, Encoding
 from ordinate.inspection.rotary import NO_ROTATION, RotaryRule, rope
-from ordinate.inspection.scaling import ScalingRead, read_scaling
 from ordinate.inspection.section import Section
 
 __all__ = ["DECODERS"]
 
-FULL, SLIDING, LINEAR = "full_attention", "sliding_attention", "linear_attention"
+FULL, SLIDING = "full_attention", "sliding_attention"
 HALF, PAIRS = RotaryRule("half"), RotaryRule("interleaved")
-LATENT = RotaryRule("interleaved", slice_key="qk_rope_head_dim", mscale_on_scores=True)
-LATENT_FLAG = RotaryRule(layout_key="rope_interleave", slice_key="qk_rope_head_dim", mscale_on_scores=True)
-LATENT_HALF = RotaryRule("half", slice_key="qk_rope_head_dim", mscale_on_scores=True)
 TWO_BASES = RotaryRule("half", local_base=("rope_local_base_freq",), scales=(FULL,))
 NOTHING: Reader = lambda frame: NO_ROTATION  # noqa: E731
 
@@ -47,15 +38,15 @@ def encoder(reader: Reader, origin: str = "", **stack: Any) -> Family:
     return Family((Stack((reader,), **stack),), origin=origin)
 
 
-def _only_windowed(frame: Frame) -> Value:
+def only_windowed(frame: Frame) -> Value:
     """Layers with a window turn, the others do not (Cohere 2, EXAONE 4 and its kin)."""
-    windowed = frame.kind == SLIDING
+    windowed = frame.kind == SLIDING or frame.kind.endswith("/dense")
     stated = "sliding_window" not in frame.section.raw or frame.section.has("sliding_window")
     detail = f"{frame.origin} rotates only layers with a window"
     return Value(windowed or not stated, "family", detail if stated else f"{frame.origin}: no window, so all layers rotate")
 
 
-def _by_flags(frame: Frame) -> Value:
+def rotating_flag(frame: Frame) -> Value:
     """`no_rope_layers` holds 1 where a layer DOES rotate (Llama 4, SmolLM3); the kind was split by it."""
     return Value(
         not frame.kind.endswith(NOPE), "derived", f"no_rope_layers (1 = rotates), or every fourth layer: {frame.origin}"
@@ -67,7 +58,7 @@ def _by_bases(frame: Frame) -> Value:
     return Value(not frame.kind.endswith(NOPE), "derived", f"layer_rope_theta (0 or null = none): {frame.origin}")
 
 
-def _unless_nulled(frame: Frame) -> Value:
+def unless_nulled(frame: Frame) -> Value:
     """The dictionary of a kind of layer may be null: then it does not rotate."""
     held = frame.section.raw.get("rope_parameters", frame.section.defaults.get("rope_parameters"))
     if not isinstance(held, dict) or not held:
@@ -97,7 +88,7 @@ def _chunked(section: Section, count: int) -> list[str] | None:
     return ["chunked_attention" if turns else FULL for turns in _rotating(section, count)]
 
 
-def _by_no_rope_layers(section: Section, kinds: list[str]) -> list[str]:
+def by_no_rope_layers(section: Section, kinds: list[str]) -> list[str]:
     flags = _rotating(section, len(kinds))
     return [kind if turns else f"{kind}{NOPE}" for kind, turns in zip(kinds, flags, strict=True)]
 
@@ -118,50 +109,67 @@ def _falcon_groups(section: Section) -> Value | None:
     return None
 
 
-def _chatglm_groups(section: Section) -> Value | None:
-    return section.integer("multi_query_group_num") if section.flag("multi_query_attention").value else None
+def _by_layer_rope_theta_or_full(section: Section, kinds: list[str]) -> list[str]:
+    """Muse: without the list, layers without a window do not rotate."""
+    if section.has("layer_rope_theta"):
+        return _by_layer_rope_theta(section, kinds)
+    return [f"{kind}{NOPE}" if kind == FULL else kind for kind in kinds]
 
 
-def _compressed_scaling(frame: Frame) -> ScalingRead:
-    """DeepSeek-V4 scales only layers that compress, and leaves cos and sin alone there."""
-    if frame.kind == SLIDING:
-        return ScalingRead(Value("none", "family", f"{frame.origin} scales only layers that compress"))
-    read = read_scaling(frame.section, "compress", claimed=frame.claimed)
-    factor = Value(1.0, "family", f"{frame.origin}: cos and sin are left alone")
-    if read.rule.value != "yarn" or read.record is None or "attention_factor" in read.settings:
-        return read
-    return ScalingRead(read.rule, {**read.settings, "attention_factor": factor}, replace(read.record, attention_factor=1.0))  # type: ignore[type-var]
+def _leading_dense(section: Section, kinds: list[str]) -> list[str]:
+    """Cohere 2 MoE: leading dense layers rotate with or without a window, where `prefix_dense_sliding_window_pattern` is 1."""
+    listed = section.find("mlp_layer_types")
+    forced = section.raw.get("prefix_dense_sliding_window_pattern", 1) == 1
+    if listed is None or not isinstance(listed[1], list) or len(listed[1]) != len(kinds) or not forced:
+        return kinds
+    return [f"{kind}/dense" if mlp == "dense" and kind == FULL else kind for kind, mlp in zip(kinds, listed[1], strict=True)]
 
 
-def _compress_base(frame: Frame) -> Any:
-    return rope(
-        RotaryRule(
-            "interleaved",
-            base=("rope_theta",) if frame.kind == SLIDING else ("compress_rope_theta",),
-            count=("qk_rope_head_dim",),
-            share=0.125,
-            last=True,
-            scaling=_compressed_scaling,
-        )
-    )(frame)
+def _unless_alibi(frame: Frame) -> Encoding | None:
+    return None if frame.section.flag("alibi").value else rope(HALF)(frame)
 
 
-def _ratios(section: Section, count: int) -> list[str] | None:
-    ratios = section.numbers("compress_ratios")
-    names = {0: SLIDING, 4: "compressed_sparse_attention", 128: "heavily_compressed_attention"}
-    if not ratios.known or len(ratios.value) < count:
-        return None
-    return [names.get(int(ratio), "compressed_sparse_attention") for ratio in ratios.value[:count]]
+def _wide_global_heads(section: Section, kind: str, hidden_size: Value) -> Attention:
+    """Gemma 4: layers without a window have wider heads (`global_head_dim`, 512), and may have fewer key-value heads."""
+    usual = multi_head()(section, kind, hidden_size)
+    if kind != FULL:
+        return usual
+    told = {**section.raw, "head_dim": None, "num_key_value_heads": None}
+    for ours, key in (("head_dim", "global_head_dim"), ("num_key_value_heads", "num_global_key_value_heads")):
+        told[ours] = section.raw.get(key, _override(section, ours))
+        told[ours] = section.raw.get(ours) if told[ours] is None and ours == "num_key_value_heads" else told[ours]
+    defaults = {**section.defaults, "head_dim": 512}
+    return multi_head()(replace(section, raw=_without_nulls(told), defaults=defaults), kind, hidden_size)
 
 
-def _memory_rope(frame: Frame) -> Value:
-    flag = frame.section.flag("use_mem_rope")
-    return Value(bool(flag.value), flag.source, flag.detail)
+def _heads_by_window(section: Section, kind: str, hidden_size: Value) -> Attention:
+    """MiMo and Step 3.5 give layers with a window heads of their own (`swa_...`, `num_sliding_attention_heads`)."""
+    usual = multi_head()(section, kind, hidden_size)
+    if kind != SLIDING:
+        return usual
+    keys = {
+        "num_attention_heads": ("swa_num_attention_heads", "num_sliding_attention_heads"),
+        "num_key_value_heads": ("swa_num_key_value_heads",),
+        "head_dim": ("swa_head_dim",),
+        "v_head_dim": ("swa_v_head_dim",),
+    }
+    told = dict(section.raw)
+    for ours, others in keys.items():
+        held = section.find(*others)
+        if held is not None:
+            told[ours] = held[1]
+    return multi_head()(replace(section, raw=told), kind, hidden_size)
 
 
-def _granite_hybrid(frame: Frame) -> Value:
-    name = frame.section.text("position_embedding_type")
-    return Value(name.value == "rope", name.source, name.detail)
+def _override(section: Section, key: str) -> Any:
+    """What `per_layer_config` sets for some layers, where it sets but one value."""
+    held = section.raw.get("per_layer_config")
+    values = [one[key] for one in held.values() if isinstance(one, dict) and key in one] if isinstance(held, dict) else []
+    return values[0] if values and all(value == values[0] for value in values) else None
+
+
+def _without_nulls(told: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in told.items() if value is not None}
 
 
 def _alike(names: str, family: Family) -> dict[str, Family]:
@@ -169,7 +177,8 @@ def _alike(names: str, family: Family) -> dict[str, Family]:
 
 
 PLAIN_HALF = decoder(rope(HALF))
-LINEAR_HYBRID = decoder(rope(HALF), pattern=every(("full_attention_interval",), 4, often=LINEAR))
+GEMMA_PATTERN = every(("sliding_window_pattern", "_sliding_window_pattern"), 6)
+MODERN = RotaryRule("half", local_base=("local_rope_theta",), global_base=("global_rope_theta",))
 
 DECODERS: dict[str, Family] = {
     **_alike(
@@ -178,12 +187,15 @@ DECODERS: dict[str, Family] = {
         "granitemoeshared granite_docling_text hrm_text hunyuan_v1_dense hunyuan_v1_moe hy_v3 hyperclovax internlm3 "
         "iquestcoder jais2 jetmoe llava_llama minimax_m2 minimax_m3_vl_text molmo2_text nemotron olmo olmo2 olmoe "
         "persimmon phi qwen3_omni_moe_text qwen3_omni_moe_talker_text sarvam_moe seed_oss solar_open stablelm "
-        "deepseek_ocr2_text dbrx chameleon evolla EvollaModel gradium_phonon_tts higgs_audio_v2 pocket_tts "
-        "qwen3_omni_moe_talker_code_predictor timesfm2_5 blt_patcher",
+        "deepseek_ocr2_text chameleon evolla EvollaModel gradium_phonon_tts higgs_audio_v2 pocket_tts idefics "
+        "qwen3_omni_moe_talker_code_predictor timesfm2_5 dia_decoder",
         PLAIN_HALF,
     ),
+    "dbrx": decoder(rope(HALF)),
     **_alike(
-        "mistral mixtral ministral ministral3 phi3 phimoe phi4_multimodal starcoder2 voxtral_realtime_text",
+        "mistral mixtral ministral ministral3 phi3 phimoe phi4_multimodal starcoder2 voxtral_realtime_text moshi "
+        "kyutai_speech_to_text mimi mimi_encoder mimi_decoder pocket_tts_audio_tokenizer pocket_tts_audio_tokenizer_encoder "
+        "pocket_tts_audio_tokenizer_decoder muse_glimmer_assistant unlimited_ocr_text blt_patcher",
         decoder(rope(HALF), pattern=all_windowed),
     ),
     **_alike("qwen2 qwen2_moe qwen3 qwen3_moe dots1 deepseek_ocr2_encoder", decoder(rope(HALF), pattern=leading)),
@@ -193,103 +205,103 @@ DECODERS: dict[str, Family] = {
         decoder(rope(HALF), pattern=leading),
     ),
     **_alike("qwen3_vl_text qwen3_vl_moe_text cosmos3_edge_text", decoder(rope(RotaryRule("half", sections_interleaved=True)))),
-    **_alike("glm4v_text glm_ocr_text", decoder(rope(PAIRS))),
-    **_alike("cohere glm glm4 helium ernie4_5 ernie4_5_moe", decoder(rope(PAIRS))),
+    **_alike("glm4v_text glm_ocr_text cohere glm glm4 helium ernie4_5 ernie4_5_moe", decoder(rope(PAIRS))),
     **_alike("blt_global_transformer blt_local_decoder blt_local_encoder", decoder(rope(PAIRS))),
-    "nanochat": decoder(rope(RotaryRule("half", turns_back=True))),
     # the Ernie vision model permutes its frequencies over axes: the set of them is the plain ladder's
-    "ernie4_5_vl_moe_text": decoder(rope(RotaryRule("interleaved", sections=True))),
-    "openai_privacy_filter": encoder(
-        rope(PAIRS), pattern=lambda section, count: [SLIDING] * count, window_of=lambda w: 2 * w + 1
-    ),
+    "ernie4_5_vl_moe_text": decoder(rope(PAIRS)),
+    "nanochat": decoder(rope(RotaryRule("half", turns_back=True))),
     "gpt_oss": decoder(rope(HALF), pattern=every((), 2)),
-    "gptj": decoder(rope(RotaryRule("interleaved", fixed_base=10000.0))),
-    "codegen": decoder(rope(RotaryRule("interleaved", fixed_base=10000.0))),
-    "falcon": decoder(rope(HALF), attention=multi_head(kv_rule=_falcon_groups, head_dim=())),
+    **_alike("gptj codegen", decoder(rope(RotaryRule("interleaved", fixed_base=10000.0)))),
+    "falcon": Family(
+        (
+            Stack(
+                (_unless_alibi, alibi(when=lambda frame: bool(frame.section.flag("alibi").value))),
+                attention=multi_head(kv_rule=_falcon_groups, head_dim=()),
+                causal=True,
+            ),
+        )
+    ),
     # two bases, a window in most layers
     **_alike("gemma2 vaultgemma t5_gemma_module", decoder(rope(HALF), pattern=every((), 2))),
-    **_alike(
-        "gemma3_text t5gemma2_text t5gemma2_decoder",
-        decoder(rope(TWO_BASES), pattern=every(("sliding_window_pattern", "_sliding_window_pattern"), 6)),
-    ),
+    **_alike("gemma3_text t5gemma2_text t5gemma2_decoder", decoder(rope(TWO_BASES), pattern=GEMMA_PATTERN)),
     "gemma3n_text": decoder(rope(TWO_BASES), pattern=every((), 5)),
-    **_alike("cwm", decoder(rope(HALF), pattern=every((), 4, shift=0))),
-    "olmo3": decoder(rope(RotaryRule("half", scales=(FULL,))), pattern=every((), 4)),
-    **_alike("mellum laguna neomme mimo_v2_flash ultrabert embedding_gemma2_text dory", decoder(rope(HALF))),
-    # a window decides who turns
-    "afmoe": decoder(rope(HALF, rotates=_only_windowed), pattern=every(("global_attn_every_n_layers",), 4)),
-    **_alike("cohere2", decoder(rope(PAIRS, rotates=_only_windowed), pattern=every(("sliding_window_pattern",), 4))),
-    **_alike("exaone4 exaone_moe", decoder(rope(HALF, rotates=_only_windowed), pattern=every(("sliding_window_pattern",), 4))),
-    **_alike("kolibri1 flint lara_mini", decoder(rope(HALF, rotates=_only_windowed))),
-    # a list or a dictionary decides who turns
-    "smollm3": decoder(rope(HALF, rotates=_by_flags), mark=_by_no_rope_layers),
-    "llama4_text": decoder(rope(PAIRS, rotates=_by_flags), pattern=_chunked, mark=_by_no_rope_layers),
     **_alike(
-        "granite_swa granitemoe_swa muse_glimmer_text muse_spark_text",
-        decoder(rope(HALF, rotates=_by_bases), mark=_by_layer_rope_theta),
+        "gemma4_text gemma4_unified_text diffusion_gemma_text",
+        decoder(rope(HALF), pattern=GEMMA_PATTERN, attention=_wide_global_heads),
     ),
-    **_alike("beam olmo_hybrid", decoder(rope(HALF, rotates=_unless_nulled))),
-    # state spaces, convolutions and recurrences beside attention
-    **_alike("qwen3_next", LINEAR_HYBRID),
+    "embedding_gemma2_text": encoder(
+        rope(HALF), pattern=GEMMA_PATTERN, attention=_wide_global_heads, window_of=lambda width: 2 * width + 1
+    ),
+    "cwm": decoder(rope(HALF), pattern=every((), 4, shift=0)),
+    "olmo3": decoder(rope(RotaryRule("half", scales=(FULL,))), pattern=every((), 4)),
+    **_alike("mellum laguna", decoder(rope(HALF))),
+    "mimo_v2_flash": decoder(
+        rope(RotaryRule("half", share=0.334)),
+        pattern=by_index(lambda i, n: FULL if i == 0 or (i + 1) % 6 == 0 else SLIDING),
+        attention=_heads_by_window,
+    ),
+    "neomme": decoder(rope(HALF), pattern=by_index(lambda i, n: FULL if (i + 1) % 6 == 0 or i == n - 1 else SLIDING)),
+    "ultrabert": encoder(rope(HALF), pattern=every((), 3), window_of=lambda width: 2 * width + 1),
+    "dory": decoder(rope(HALF), pattern=by_index(lambda i, n: "mlp" if i % 2 else FULL if (i // 2 + 1) % 4 == 0 else SLIDING)),
+    "step3p5": decoder(rope(HALF), attention=_heads_by_window),
+    # a window decides who turns
+    "afmoe": decoder(rope(HALF, rotates=only_windowed), pattern=every(("global_attn_every_n_layers",), 4)),
+    "cohere2": decoder(rope(PAIRS, rotates=only_windowed), pattern=every(("sliding_window_pattern",), 4)),
+    "cohere2_moe": decoder(
+        rope(PAIRS, rotates=only_windowed), pattern=every(("sliding_window_pattern",), 4), mark=_leading_dense
+    ),
+    "cohere_compass_text": decoder(
+        rope(RotaryRule("interleaved", sections_interleaved=True), rotates=unless_nulled),
+        pattern=every(("sliding_window_pattern",), 4),
+    ),
+    **_alike("exaone4 exaone_moe", decoder(rope(HALF, rotates=only_windowed), pattern=every(("sliding_window_pattern",), 4))),
+    "kolibri1": decoder(rope(HALF, rotates=only_windowed), pattern=every((), 5)),
+    "flint": decoder(
+        rope(HALF, rotates=only_windowed),
+        pattern=by_index(lambda i, n: FULL if i < 2 or i % 4 == 1 or i == n - 1 else SLIDING),
+    ),
+    # a list or a dictionary decides who turns
+    "smollm3": decoder(rope(HALF, rotates=rotating_flag), mark=by_no_rope_layers),
+    "llama4_text": decoder(rope(PAIRS, rotates=rotating_flag), pattern=_chunked, mark=by_no_rope_layers),
     **_alike(
-        "qwen3_5_text qwen3_5_moe_text",
+        "granite_swa granitemoe_swa",
+        decoder(rope(HALF, rotates=_by_bases), pattern=every((), 4, shift=0), mark=_by_layer_rope_theta),
+    ),
+    **_alike(
+        "muse_glimmer_text muse_spark_text",
         decoder(
-            rope(RotaryRule("half", sections_interleaved=True)), pattern=every(("full_attention_interval",), 4, often=LINEAR)
+            rope(HALF, rotates=_by_bases),
+            pattern=by_index(lambda i, n: FULL if (n - 1 - i) % 4 == 0 else SLIDING),
+            mark=_by_layer_rope_theta_or_full,
         ),
     ),
-    "bamba": decoder(rope(HALF), pattern=at_indices("attn_layer_indices", FULL, LINEAR, without=LINEAR)),
-    "falcon_h1": decoder(rope(HALF), pattern=lambda section, count: ["hybrid"] * count),
-    "granitemoehybrid": decoder(rope(HALF, rotates=_granite_hybrid)),
-    "minimax": decoder(rope(HALF), pattern=every((), 2, often=LINEAR)),
-    **_alike("lfm2 lfm2_moe", decoder(rope(HALF), pattern=at_indices("full_attn_idxs", FULL, "conv", without=FULL))),
-    "lfm3": decoder(rope(HALF)),
-    "recurrent_gemma": decoder(
-        rope(RotaryRule("half", share=0.5)),
-        window=("attention_window_size",),
-        pattern=every((), 3, often=LINEAR, seldom=SLIDING),
+    "beam": decoder(
+        rope(HALF, rotates=unless_nulled),
+        pattern=by_index(lambda i, n: FULL if (i + 1) % 6 == 0 or i == n - 1 else SLIDING),
     ),
-    "zamba2": decoder(rope(HALF, rotates=_memory_rope)),
-    "zaya": decoder(rope(HALF)),
-    "jamba": decoder(NOTHING, pattern=periodic("attn_layer_period", "attn_layer_offset")),
-    "nemotron_h": decoder(
-        NOTHING, pattern=by_letters("hybrid_override_pattern", {"M": LINEAR, "*": FULL, "-": "mlp", "E": "moe"}, "mlp")
-    ),
-    "zamba": decoder(NOTHING),
-    **_alike(
-        "mamba mamba2 falcon_mamba rwkv xlstm", decoder(NOTHING, pattern=lambda section, count: [LINEAR] * count, claimed=())
-    ),
-    # latent attention
-    **_alike("deepseek_v2 longcat_flash", decoder(rope(LATENT), attention=latent())),
-    **_alike(
-        "deepseek_v3 glm4_moe_lite mistral4 youtu axk1 sarvam_mla kimi_k2", decoder(rope(LATENT_FLAG), attention=latent())
-    ),
-    **_alike("deepseek_v32 glm_moe_dsa", decoder(rope(LATENT), attention=latent(indexer=True))),
-    "axk2": decoder(rope(LATENT), attention=latent(indexer=True)),
-    "hy_v4": decoder(rope(LATENT_HALF), attention=latent(indexer=True)),
-    "minicpm3": decoder(rope(LATENT_HALF), attention=latent()),
-    "bailing_hybrid": decoder(rope(LATENT), attention=latent()),
-    "kimi_linear": decoder(NOTHING, attention=latent()),
-    "mistral_large4_text": decoder(rope(LATENT, rotates=_by_flags), attention=latent(indexer=True), mark=_by_no_rope_layers),
-    "deepseek_v4": decoder(_compress_base, pattern=_ratios),
     # cross-attention layers between the others see an image, not positions
     "mllama_text_model": decoder(rope(HALF), pattern=at_indices("cross_attention_layers", "cross_attention", FULL)),
-    "idefics": decoder(rope(HALF)),
     # encoders that rotate
-    **_alike("eurobert esmc gte nomic_bert jina_embeddings_v3", encoder(rope(HALF))),
+    **_alike(
+        "eurobert esmc gte nomic_bert jina_embeddings_v3 dia_encoder qwen2_5_omni_dit lasr_encoder glmasr_encoder neucodec "
+        "xcodec2 dots3_note_audio_encoder nemotron3_diarization_audio nemotron3_5_transcribe_asr_audio "
+        "nemotron3_5_transcribe_word_timestamp",
+        encoder(rope(HALF)),
+    ),
+    **_alike("pe_audio_encoder pe_video_encoder pe_audio_video_encoder", encoder(rope(PAIRS))),
+    "openai_privacy_filter": encoder(
+        rope(PAIRS), pattern=by_index(lambda index, count: SLIDING), window_of=lambda width: 2 * width + 1
+    ),
     "modernbert": encoder(
-        rope(RotaryRule("half", local_base=("local_rope_theta",), global_base=("global_rope_theta",))),
+        rope(MODERN),
         pattern=every(("global_attn_every_n_layers",), 3, shift=0),
         window=("local_attention",),
         window_of=lambda width: 2 * (width // 2) + 1,
     ),
     "modernbert-decoder": decoder(
-        rope(RotaryRule("half", local_base=("local_rope_theta",), global_base=("global_rope_theta",))),
+        rope(MODERN),
         pattern=every(("global_attn_every_n_layers",), 3, shift=0),
         window=("local_attention",),
         window_of=lambda width: width // 2,
     ),
-    **_alike("dia_encoder qwen2_5_omni_dit lasr_encoder glmasr_encoder", encoder(rope(HALF))),
-    **_alike("dia_decoder", decoder(rope(HALF))),
-    "moshi": decoder(rope(HALF), pattern=all_windowed),
-    "kyutai_speech_to_text": decoder(rope(HALF), pattern=all_windowed),
 }

@@ -1,0 +1,77 @@
+"""Models that set state spaces, recurrences or convolutions beside attention, or in its place.
+
+Their attention layers rotate, or need not: a recurrence tells order by itself. Read in the modeling files of transformers 5.24.
+"""
+
+from __future__ import annotations
+
+from ordinate.inspection.families.decoders import HALF, NOTHING, decoder, only_windowed, unless_nulled
+from ordinate.inspection.frame import Family, Frame
+from ordinate.inspection.pattern import at_indices, by_index, by_letters, every, periodic
+from ordinate.inspection.provenance import Value
+from ordinate.inspection.rotary import RotaryRule, rope
+
+__all__ = ["HYBRIDS"]
+
+FULL, SLIDING, LINEAR = "full_attention", "sliding_attention", "linear_attention"
+LETTERS = {"M": LINEAR, "*": FULL, "-": "mlp", "E": "moe"}
+
+
+def _memory_rope(frame: Frame) -> Value:
+    flag = frame.section.flag("use_mem_rope")
+    return Value(bool(flag.value), flag.source, flag.detail)
+
+
+def _granite_hybrid(frame: Frame) -> Value:
+    name = frame.section.text("position_embedding_type")
+    return Value(name.value == "rope", name.source if name.known else "family", name.detail)
+
+
+def _lara(index: int, count: int) -> str:
+    return (LINEAR, SLIDING, LINEAR, FULL, SLIDING)[index % 5]
+
+
+def _lfm3(index: int, count: int) -> str:
+    return FULL if index % 4 == 2 else SLIDING if index % 4 == 0 and index > 0 else "conv"
+
+
+def _alike(names: str, family: Family) -> dict[str, Family]:
+    return dict.fromkeys(names.split(), family)
+
+
+BAMBA = at_indices("attn_layer_indices", FULL, LINEAR, without=LINEAR)
+
+HYBRIDS: dict[str, Family] = {
+    "qwen3_next": decoder(rope(HALF), pattern=every(("full_attention_interval",), 4, often=LINEAR)),
+    **_alike(
+        "qwen3_5_text qwen3_5_moe_text",
+        decoder(
+            rope(RotaryRule("half", sections_interleaved=True)), pattern=every(("full_attention_interval",), 4, often=LINEAR)
+        ),
+    ),
+    "qwen4_exp_text": decoder(
+        rope(RotaryRule("half", sections_interleaved=True)),
+        pattern=every(("full_attention_interval",), 4, often=LINEAR, seldom="indexed_attention"),
+    ),
+    "bamba": decoder(
+        rope(RotaryRule("half", share=0.5)), pattern=at_indices("attn_layer_indices", FULL, LINEAR, without=LINEAR)
+    ),
+    "falcon_h1": decoder(rope(HALF), pattern=by_index(lambda index, count: "hybrid")),
+    "granitemoehybrid": decoder(rope(HALF, rotates=_granite_hybrid), pattern=by_index(lambda index, count: LINEAR)),
+    "minimax": decoder(rope(HALF), pattern=every((), 2, often=LINEAR, shift=0)),
+    **_alike("lfm2 lfm2_moe", decoder(rope(HALF), pattern=at_indices("full_attn_idxs", FULL, "conv", without=FULL))),
+    "lfm3": decoder(rope(HALF), pattern=by_index(_lfm3)),
+    "lara_mini": decoder(rope(HALF, rotates=only_windowed), pattern=by_index(_lara)),
+    "olmo_hybrid": decoder(rope(HALF, rotates=unless_nulled), pattern=every((), 4, often=LINEAR)),
+    "recurrent_gemma": decoder(
+        rope(RotaryRule("half", share=0.5)),
+        window=("attention_window_size",),
+        pattern=every((), 3, often=LINEAR, seldom=SLIDING),
+    ),
+    "zamba2": decoder(rope(HALF, rotates=_memory_rope), pattern=by_index(lambda index, count: "hybrid")),
+    "zaya": decoder(rope(HALF), pattern=by_index(lambda index, count: "hybrid")),
+    "jamba": decoder(NOTHING, pattern=periodic("attn_layer_period", "attn_layer_offset")),
+    "nemotron_h": decoder(NOTHING, pattern=by_letters("hybrid_override_pattern", LETTERS, "mlp")),
+    "zamba": decoder(NOTHING),
+    **_alike("mamba mamba2 falcon_mamba rwkv xlstm", decoder(NOTHING, pattern=by_index(lambda i, n: LINEAR), claimed=())),
+}

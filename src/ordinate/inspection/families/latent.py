@@ -1,0 +1,93 @@
+"""Models with multi-head latent attention: a slice of each head turns, the rest carries content.
+
+DeepSeek-AI 2024, arXiv 2405.04434, section 2.1. The slice is rotated before it meets the cache, so it is what a file calls
+`qk_rope_head_dim` that spans the ladder, whatever `head_dim` says. Read in the modeling files of transformers 5.24.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ordinate.frequencies import YaRN
+from ordinate.inspection.families.decoders import NOTHING, by_no_rope_layers, decoder, rotating_flag
+from ordinate.inspection.frame import Family, Frame
+from ordinate.inspection.heads import latent
+from ordinate.inspection.pattern import by_index, every
+from ordinate.inspection.provenance import Value
+from ordinate.inspection.record import Encoding
+from ordinate.inspection.rotary import RotaryRule, rope
+from ordinate.inspection.scaling import ScalingRead, read_scaling
+from ordinate.inspection.section import Section
+
+__all__ = ["LATENT"]
+
+SLIDING, LINEAR = "sliding_attention", "linear_attention"
+PAIRS = RotaryRule("interleaved", slice_key="qk_rope_head_dim", mscale_on_scores=True)
+FLAGGED = RotaryRule(layout_key="rope_interleave", slice_key="qk_rope_head_dim", mscale_on_scores=True)
+HALF = RotaryRule("half", slice_key="qk_rope_head_dim", mscale_on_scores=True)
+KIMI = by_index(lambda index, count: LINEAR if index % 4 or not index else "full_attention")
+INDEXED = by_index(lambda index, count: "indexed_attention")
+
+
+def _compressed_scaling(frame: Frame) -> ScalingRead:
+    """DeepSeek-V4 scales only layers that compress, and leaves cos and sin alone there."""
+    if frame.kind == SLIDING:
+        return ScalingRead(Value("none", "family", f"{frame.origin} scales only layers that compress"))
+    read = read_scaling(frame.section, "compress", claimed=frame.claimed)
+    if not isinstance(read.record, YaRN) or "attention_factor" in read.settings:
+        return read
+    factor = Value(1.0, "family", f"{frame.origin}: cos and sin are left alone")
+    return ScalingRead(read.rule, {**read.settings, "attention_factor": factor}, replace(read.record, attention_factor=1.0))
+
+
+def _compressing(frame: Frame) -> Encoding | None:
+    own = ("rope_theta",) if frame.kind == SLIDING else ("compress_rope_theta",)
+    label = "main" if frame.kind == SLIDING else "compress"
+    rule = RotaryRule(
+        "interleaved",
+        base=own,
+        count=("qk_rope_head_dim",),
+        share=0.125,
+        last=True,
+        label=lambda kind: label,
+        scaling=_compressed_scaling,
+    )
+    return rope(rule)(frame)
+
+
+RATIOS = {0: SLIDING, 4: "compressed_sparse_attention", 128: "heavily_compressed_attention"}
+
+
+def _ratios(section: Section, count: int) -> list[str] | None:
+    """How much each layer compresses; without the list two layers of the first kind, then both in turn."""
+    ratios = section.numbers("compress_ratios")
+    if ratios.known and len(ratios.value) >= count:
+        return [RATIOS.get(int(ratio), "compressed_sparse_attention") for ratio in ratios.value[:count]]
+    return [RATIOS[4] if index > 1 and index % 2 else RATIOS[128] for index in range(count)]
+
+
+def _alike(names: str, family: Family) -> dict[str, Family]:
+    return dict.fromkeys(names.split(), family)
+
+
+LATENT: dict[str, Family] = {
+    **_alike("deepseek_v2 longcat_flash", decoder(rope(PAIRS), attention=latent())),
+    **_alike("deepseek_v3 glm4_moe_lite mistral4 youtu axk1 sarvam_mla", decoder(rope(FLAGGED), attention=latent())),
+    **_alike("kimi_k2", decoder(rope(PAIRS), "DeepSeek-V3's code", attention=latent())),
+    **_alike("deepseek_v32 glm_moe_dsa axk2", decoder(rope(PAIRS), attention=latent(indexer=True), pattern=INDEXED)),
+    "hy_v4": decoder(rope(HALF), attention=latent(indexer=True), pattern=INDEXED),
+    "hy_v4_vl_text": decoder(rope(replace(PAIRS, sections_interleaved=True)), attention=latent(indexer=True), pattern=INDEXED),
+    "minicpm3": decoder(rope(HALF), attention=latent()),
+    "bailing_hybrid": decoder(rope(PAIRS), attention=latent(), pattern=every(("layer_group_size",), 6, often=LINEAR)),
+    "kimi_linear": decoder(
+        NOTHING,
+        attention=latent(),
+        pattern=by_index(lambda i, n: LINEAR if i % 4 or not i else "full_attention"),
+        claimed=("model_max_length", "max_position_embeddings"),
+    ),
+    "glm5_next_text": decoder(NOTHING, attention=latent()),
+    "mistral_large4_text": decoder(
+        rope(PAIRS, rotates=rotating_flag), attention=latent(indexer=True), pattern=INDEXED, mark=by_no_rope_layers
+    ),
+    "deepseek_v4": decoder(_compressing, pattern=_ratios),
+}
