@@ -60,4 +60,6 @@ GROUND = [
     Member("alibi-symmetric", lambda: ALiBi(HEADS, symmetric=True), "biases"),
 ]
 
-MEMBERS = GROUND
+from tests.position.rows_relative import ROWS as RELATIVE  # noqa: E402  (rows need Member)
+
+MEMBERS = GROUND + RELATIVE
