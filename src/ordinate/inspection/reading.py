@@ -16,10 +16,12 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from ordinate.errors import DataError, MissingDataError, MissingExtraError, OrdinateError
-from ordinate.inspection.gguf.header import MAGIC, Header, read_header
+
+if TYPE_CHECKING:
+    from ordinate.inspection.gguf.header import Header
 
 __all__ = ["DEPTH_LIMIT", "SIZE_LIMIT", "Document", "parse_config", "read_document"]
 
@@ -29,7 +31,7 @@ SIZE_LIMIT = 16 * 2**20
 DEPTH_LIMIT = 64
 """Levels of nesting that are accepted; configs in use have up to 6."""
 
-_CONFIG_NAME = "config.json"
+_CONFIG_NAME, _GGUF = "config.json", b"GGUF"
 _HUB_ID = re.compile(r"(?P<repository>[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?)(@(?P<revision>[\w./-]+))?")
 # a number that is none matters where position reads it; Mamba's time_step_limit is infinite by design
 _READ_KEY = re.compile(
@@ -147,8 +149,10 @@ def _unreadable(name: str, error: Exception) -> MissingDataError:
 
 def _parse_stream(stream: IO[bytes], name: str, path: Path | None) -> Document:
     """JSON or GGUF, told apart by the first bytes, whatever the file is called."""
-    start = stream.read(len(MAGIC))
-    if start == MAGIC:
+    start = stream.read(len(_GGUF))
+    if start == _GGUF:
+        from ordinate.inspection.gguf.header import read_header
+
         return Document(name, path, header=read_header(stream, name))
     if path is not None and stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
         size = os.fstat(stream.fileno()).st_size
