@@ -139,7 +139,14 @@ def _is_meant_for(name: str, kind: Any, config: Any) -> bool:
         return False
     wanted = annotated.annotation
     wanted = wanted if isinstance(wanted, str) else getattr(wanted, "__name__", "")
-    return wanted.strip("'\"").split(" ")[0] == type(config).__name__
+    wanted, own = wanted.strip("'\"").split(" ")[0], type(config).__name__
+    sees = re.search("Vision|Audio|Encoder", name) is not None
+    reads = "Text" in own or re.search("Vision|Audio|Encoder", own) is None
+    return wanted == own or (reads and not sees and wanted not in OWN_ROTARY.get(kind.__module__, ()))
+
+
+OWN_ROTARY: dict[str, tuple[str, ...]] = {}
+"""Config classes of a module whose rotary classes are theirs alone."""
 
 
 if __name__ == "__main__":

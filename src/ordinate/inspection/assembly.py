@@ -71,7 +71,7 @@ def _standing(layer: LayerKind) -> tuple[bool, bool, bool, int]:
 def _claimed(section: Section, stack: Stack) -> Value:
     if stack.claimed:
         return section.integer(*stack.claimed)
-    if _is_number(section.raw.get("image_size")) and _is_number(section.raw.get("patch_size")):
+    if all(_is_number(section.raw.get(key, section.defaults.get(key))) for key in ("image_size", "patch_size")):
         image, patch = section.integer("image_size"), section.integer("patch_size")
         if image.known and patch.known and image.value >= patch.value:
             side = image.value // patch.value

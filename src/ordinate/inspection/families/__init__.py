@@ -20,12 +20,13 @@ from ordinate.inspection.families.hybrids import HYBRIDS
 from ordinate.inspection.families.latent import LATENT
 from ordinate.inspection.families.perception import PERCEPTION
 from ordinate.inspection.families.remote import REMOTE
+from ordinate.inspection.families.sound import SOUND
 from ordinate.inspection.frame import Family
 from ordinate.inspection.rotary import RotaryRule, rope
 
 __all__ = ["FAMILIES", "GENERIC_ROTARY", "family_of", "family_of_architecture", "library"]
 
-FAMILIES: dict[str, Family] = {**PERCEPTION, **ENCODERS, **DECODERS, **HYBRIDS, **LATENT, **REMOTE}
+FAMILIES: dict[str, Family] = {**PERCEPTION, **SOUND, **ENCODERS, **DECODERS, **HYBRIDS, **LATENT, **REMOTE}
 
 GENERIC_ROTARY = decoder(rope(RotaryRule(layout=None)))
 """For a type without a row whose file holds keys of a rotation: everything but the layout can be read."""

@@ -117,12 +117,13 @@ ENCODERS: dict[str, Family] = {
     **_alike(
         "bert align_text_model blip_text_model bros chinese_clip_text_model clip_text_model clipseg_text_model "
         "megatron-bert mobilebert ernie groupvit_text_model owlvit_text_model owlv2_text_model metaclip_2_text_model "
-        "siglip_text_model siglip2_text_model aimv2_text_model splinter tapas roc_bert lxmert fnet git flava_text_model "
+        "siglip_text_model siglip2_text_model aimv2_text_model splinter tapas roc_bert fnet git flava_text_model "
         "xclip_text_model visual_bert bert-generation big_bird dpr blip_2_qformer instructblip_qformer "
         "instructblipvideo_qformer",
         BERT,
     ),
     **_alike("albert electra convbert squeezebert", encoder(learned(*ROWS, width=("embedding_size",)))),
+    "lxmert": encoder(learned(*ROWS), layers=("l_layers",)),
     "rembert": encoder(learned(*ROWS, width=("input_embedding_size",))),
     **_alike(
         "roberta camembert xlm-roberta xlm-roberta-xl xmod data2vec-text roberta-prelayernorm altclip_text_model "

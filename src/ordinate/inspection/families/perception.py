@@ -8,21 +8,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from ordinate.inspection.biases import buckets, disentangled, image_bias, shaw, transformer_xl
+from ordinate.inspection.biases import image_bias
 from ordinate.inspection.families.encoders import (
     DECODER_HEADS,
     DECODER_LAYERS,
     ENCODER_HEADS,
     ENCODER_LAYERS,
     flagged,
-    named,
     only_if,
 )
 from ordinate.inspection.frame import Family, Reader, Stack
 from ordinate.inspection.heads import multi_head
-from ordinate.inspection.pattern import all_windowed, at_indices
+from ordinate.inspection.pattern import at_indices
 from ordinate.inspection.rotary import RotaryRule, rope
-from ordinate.inspection.tables import convolution, fixed, image_table, learned, sinusoidal
+from ordinate.inspection.tables import fixed, image_table
 
 __all__ = ["PERCEPTION"]
 
@@ -45,14 +44,14 @@ def _axial(layout: str = "half", **rule: Any) -> Reader:
 TABLE, TABLE_1, TABLE_2 = (tower(image_table(prefix=prefix)) for prefix in (0, 1, 2))
 AXIAL = tower(_axial())
 QWEN_WINDOWS = tower(_axial(), pattern=at_indices("fullatt_block_indexes", "full_attention", "window_attention"))
-NO_POSITIONS = tower(fixed("none", "nowhere", "convolutions see neighbours: no position encoding"), layers=())
-HEARD = tower(convolution(), name="audio")
-WHISPER_ENCODER = tower(
-    sinusoidal("half", "tensor2tensor", limit=("max_source_positions",)),
-    name="audio",
-    attention=multi_head(ENCODER_HEADS),
-    layers=ENCODER_LAYERS,
+NO_HEADS = multi_head(heads=(), kv_heads=(), head_dim=(), derive_head_dim=False)
+NO_POSITIONS = tower(
+    fixed("none", "nowhere", "convolutions see neighbours: no position encoding"),
+    layers=(),
+    hidden=(),
+    attention=NO_HEADS,
 )
+GRID = fixed("learned", "input", "a learned table over a grid that the code resizes")
 QUERIES = fixed("learned", "queries and keys", "learned object queries in the decoder")
 SINES = fixed("sinusoidal", "queries and keys", "sines of height and width, added to the queries and keys of the encoder")
 
@@ -70,6 +69,15 @@ PERCEPTION: dict[str, Family] = {
         "ovis2_vision minicpmv4_6_vision minicpmv4_7_vision minicpm_ocr_vision siglip_vision groupvit_vision_model",
         TABLE,
     ),
+    **_alike("glm_image_vision hunyuan_vl_vision hy_v4_vl_vision granite_docling_vision", TABLE),
+    **_alike("cosmos3_edge_vision", tower(image_table(rows=("num_patches",)))),
+    "molmo2_vision": tower(image_table(rows=("num_position_embeddings",))),
+    **_alike(
+        "radio kosmos_2_5_vision_model videoprism_vision_model tipsv2_vision_model rf_detr_dinov2 seggpt vitdet lw_detr_vit "
+        "vitpose_backbone pixio eomt videomt timesformer vivit yolos hiera sam2_hiera_det_model mgp-str",
+        tower(GRID),
+    ),
+    **_alike("videomae vit_mae", tower(fixed("sinusoidal", "input", "sines of the patch's place, computed"))),
     "deit": TABLE_2,
     "siglip2_vision_model": tower(image_table(rows=("num_patches",))),
     **_alike(
@@ -91,15 +99,24 @@ PERCEPTION: dict[str, Family] = {
     ),
     # rotations by two axes
     **_alike(
-        "qwen2_vl_vision video_llama_3_vision mlcd mlcd_vision_model glm_ocr_vision ernie4_5_vl_moe_vision",
+        "video_llama_3_vision mlcd mlcd_vision_model glm_ocr_vision ernie4_5_vl_moe_vision",
         AXIAL,
     ),
+    "qwen2_vl_vision": tower(_axial(), hidden=("embed_dim",)),
     **_alike("qwen2_5_vl_vision qwen2_5_omni_vision_encoder exaone4_5_vision", QWEN_WINDOWS),
     **_alike(
         "qwen3_vl_vision qwen3_vl_moe_vision qwen3_5_vision qwen3_5_moe_vision qwen3_omni_moe_vision_encoder",
         tower(_axial(), image_table(rows=("num_position_embeddings",))),
     ),
     **_alike("glm4v_vision glm4v_moe_vision", tower(_axial(), image_table())),
+    "qwen4_exp_vision": tower(_axial(), image_table(rows=("num_position_embeddings",))),
+    **_alike("cohere_compass_vision", tower(_axial(), image_table(rows=("num_position_embeddings",)))),
+    **_alike("dots3_note_vision_encoder glm5_next_vision lfm3_vl_vision", AXIAL),
+    **_alike("sam3_vit_model", tower(_axial("interleaved"), image_table(image=("pretrain_image_size",)))),
+    **_alike("paddleocr_vl_vision", tower(_axial(), image_table())),
+    **_alike("kimi_k25_vision muse_glimmer_vision muse_spark_vision step3p5_vision", tower(_axial(), GRID)),
+    "inkling2_vision": tower(_axial("interleaved"), GRID),
+    "minimax_m3_vl_vision": tower(fixed("rope3d", "queries and keys", "a ladder each for frame, height and width")),
     "pixtral": tower(
         rope(RotaryRule("half", axes=("height", "width"), sharing="alternating", sections=False, partial=())),
     ),
@@ -113,7 +130,10 @@ PERCEPTION: dict[str, Family] = {
     **_alike(
         "swin maskformer-swin donut-swin",
         tower(
-            image_bias(), hidden=("hidden_size", "embed_dim"), layers=(), attention=multi_head(heads=(), derive_head_dim=False)
+            image_bias(),
+            hidden=("hidden_size", "embed_dim"),
+            layers=(),
+            attention=NO_HEADS,
         ),
     ),
     "swinv2": tower(
@@ -137,60 +157,6 @@ PERCEPTION: dict[str, Family] = {
             ),
             name="vision",
         ),
-    ),
-    # sound
-    **_alike("wav2vec2 hubert unispeech unispeech-sat sew", HEARD),
-    "data2vec-audio": tower(fixed("conv", "input", "a stack of grouped convolutions (conv_pos_kernel_size)"), name="audio"),
-    "wavlm": tower(
-        convolution(),
-        buckets(bidirectional=True, count=("num_buckets",), distance=("max_bucket_distance",)),
-        name="audio",
-    ),
-    "sew-d": tower(convolution(), disentangled(when=flagged("relative_attention")), name="audio"),
-    "wav2vec2-conformer": tower(
-        transformer_xl(when=named("relative", key="position_embeddings_type", default="relative")),
-        only_if(named("rotary", key="position_embeddings_type", default="relative"), rope(RotaryRule("half"))),
-        name="audio",
-    ),
-    "wav2vec2-bert": tower(
-        shaw(
-            left=("left_max_position_embeddings",),
-            right=("right_max_position_embeddings",),
-            when=named("relative_key", key="position_embeddings_type", default="relative_key"),
-        ),
-        transformer_xl(when=named("relative", key="position_embeddings_type", default="relative_key")),
-        only_if(named("rotary", key="position_embeddings_type", default="relative_key"), rope(RotaryRule("half"))),
-        name="audio",
-    ),
-    **_alike("parakeet_encoder", tower(transformer_xl(), name="audio")),
-    "vits": tower(shaw(reach=("window_size",), values=True), name="text"),
-    "whisper": Family(
-        (
-            Stack(
-                (sinusoidal("half", "tensor2tensor", limit=("max_source_positions",)),),
-                "encoder",
-                attention=multi_head(ENCODER_HEADS),
-                layers=("encoder_layers",),
-                claimed=("max_source_positions",),
-            ),
-            Stack(
-                (learned("max_target_positions"),),
-                "decoder",
-                attention=multi_head(DECODER_HEADS),
-                layers=("decoder_layers",),
-                claimed=("max_target_positions",),
-                causal=True,
-            ),
-        ),
-        name="speech",
-    ),
-    **_alike(
-        "qwen2_5_omni_audio_encoder qwen3_omni_moe_audio_encoder qwen2_audio_encoder audioflamingo3_encoder voxtral_encoder",
-        WHISPER_ENCODER,
-    ),
-    **_alike("voxtral_realtime_encoder", tower(rope(RotaryRule("half")), name="audio", pattern=all_windowed)),
-    "seamless_m4t": Family(
-        unknown="its speech and text stacks encode position in different ways that the row does not tell apart"
     ),
     # networks of convolutions
     **_alike(

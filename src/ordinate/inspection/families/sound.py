@@ -1,0 +1,111 @@
+"""Towers that hear: convolutions over neighbours, relative terms, sinusoids of Whisper's kind.
+
+Rows were read in the modeling files of transformers 5.24.
+"""
+
+from __future__ import annotations
+
+from ordinate.inspection.biases import buckets, disentangled, shaw, transformer_xl
+from ordinate.inspection.families.encoders import DECODER_HEADS, ENCODER_HEADS, ENCODER_LAYERS, flagged, named, only_if
+from ordinate.inspection.families.perception import tower
+from ordinate.inspection.frame import Family, Stack
+from ordinate.inspection.heads import multi_head
+from ordinate.inspection.pattern import all_windowed
+from ordinate.inspection.rotary import RotaryRule, rope
+from ordinate.inspection.tables import convolution, fixed, learned, sinusoidal
+
+__all__ = ["SOUND"]
+
+
+def _alike(names: str, family: Family) -> dict[str, Family]:
+    return dict.fromkeys(names.split(), family)
+
+
+HEARD = tower(convolution(), name="audio")
+WHISPER_ENCODER = tower(
+    sinusoidal("half", "tensor2tensor", limit=("max_source_positions",)),
+    name="audio",
+    attention=multi_head(ENCODER_HEADS),
+    layers=ENCODER_LAYERS,
+)
+RELATIVE = fixed("transformer-xl", "scores", "sinusoids of the distance, projected and met by queries")
+CLIPPED = fixed("shaw", "scores", "a learned vector for each clipped distance inside a block")
+MOONSHINE = RotaryRule("interleaved", share=0.9)
+
+SOUND: dict[str, Family] = {
+    **_alike("granite_speech_encoder granite_speech_plus_encoder", tower(CLIPPED, name="audio")),
+    **_alike("gemma3n_audio gemma4_audio nemotron_asr_streaming_encoder", tower(RELATIVE, name="audio")),
+    "moonshine": Family(
+        tuple(
+            Stack(
+                (rope(MOONSHINE),),
+                side,
+                attention=multi_head(
+                    (f"{side}_num_attention_heads",), (f"{side}_num_key_value_heads",), head_dim=("head_dim",)
+                ),
+                layers=(f"{side}_num_hidden_layers",),
+                causal=side == "decoder",
+            )
+            for side in ("encoder", "decoder")
+        ),
+        name="speech",
+    ),
+    "moonshine_streaming": Family(
+        (Stack((rope(RotaryRule("interleaved", share=0.8)),), attention=multi_head(), causal=True),), name="speech"
+    ),
+    "omniasr_audio": HEARD,
+    **_alike("moss_transcribe_diarize_audio", WHISPER_ENCODER),
+    **_alike("wav2vec2 hubert unispeech unispeech-sat sew", HEARD),
+    "data2vec-audio": tower(fixed("conv", "input", "a stack of grouped convolutions (conv_pos_kernel_size)"), name="audio"),
+    "wavlm": tower(
+        convolution(),
+        buckets(bidirectional=True, count=("num_buckets",), distance=("max_bucket_distance",)),
+        name="audio",
+    ),
+    "sew-d": tower(convolution(), disentangled(when=flagged("relative_attention")), name="audio"),
+    "wav2vec2-conformer": tower(
+        transformer_xl(when=named("relative", key="position_embeddings_type", default="relative")),
+        only_if(named("rotary", key="position_embeddings_type", default="relative"), rope(RotaryRule("half"))),
+        name="audio",
+    ),
+    "wav2vec2-bert": tower(
+        shaw(
+            left=("left_max_position_embeddings",),
+            right=("right_max_position_embeddings",),
+            when=named("relative_key", key="position_embeddings_type", default="relative_key"),
+        ),
+        transformer_xl(when=named("relative", key="position_embeddings_type", default="relative_key")),
+        only_if(named("rotary", key="position_embeddings_type", default="relative_key"), rope(RotaryRule("half"))),
+        name="audio",
+    ),
+    **_alike("parakeet_encoder", tower(transformer_xl(), name="audio")),
+    "vits": tower(shaw(reach=("window_size",), values=True), name="text"),
+    "whisper": Family(
+        (
+            Stack(
+                (sinusoidal("half", "tensor2tensor", limit=("max_source_positions",)),),
+                "encoder",
+                attention=multi_head(ENCODER_HEADS),
+                layers=("encoder_layers",),
+                claimed=("max_source_positions",),
+            ),
+            Stack(
+                (learned("max_target_positions"),),
+                "decoder",
+                attention=multi_head(DECODER_HEADS),
+                layers=("decoder_layers",),
+                claimed=("max_target_positions",),
+                causal=True,
+            ),
+        ),
+        name="speech",
+    ),
+    **_alike(
+        "qwen2_5_omni_audio_encoder qwen3_omni_moe_audio_encoder qwen2_audio_encoder audioflamingo3_encoder voxtral_encoder",
+        WHISPER_ENCODER,
+    ),
+    **_alike("voxtral_realtime_encoder", tower(rope(RotaryRule("half")), name="audio", pattern=all_windowed)),
+    "seamless_m4t": Family(
+        unknown="its speech and text stacks encode position in different ways that the row does not tell apart"
+    ),
+}
