@@ -61,5 +61,6 @@ GROUND = [
 ]
 
 from tests.position.rows_relative import ROWS as RELATIVE  # noqa: E402  (rows need Member)
+from tests.position.rows_rotary import ROWS as ROTARY  # noqa: E402
 
-MEMBERS = GROUND + RELATIVE
+MEMBERS = GROUND + RELATIVE + ROTARY

@@ -12,6 +12,8 @@ from ordinate.position.disentangled import DisentangledRelative
 from ordinate.position.fire import FIRE
 from ordinate.position.grid import LearnedGrid, SinusoidalGrid
 from ordinate.position.kernels import Kerple, Sandwich
+from ordinate.position.layouts import convert_layout
+from ordinate.position.learned_rotary import LearnedRotary
 from ordinate.position.mixed import MixedRotary
 from ordinate.position.multimodal import MultimodalRotary
 from ordinate.position.pope import PoPE
@@ -19,6 +21,7 @@ from ordinate.position.regrouped import DualChunk, LeakyReRoPE, ReRoPE, SelfExte
 from ordinate.position.relative import MusicRelative, ShawRelative
 from ordinate.position.rotary import Rotary
 from ordinate.position.rotation import rotate_pairs
+from ordinate.position.temperature import LogTemperature, SteppedTemperature
 from ordinate.position.time import Time2Vec, TimeEncoding
 from ordinate.position.transformer_xl import TransformerXLRelative
 from ordinate.position.xpos import XPos
@@ -35,7 +38,9 @@ __all__ = [
     "Kerple",
     "LeakyReRoPE",
     "LearnedGrid",
+    "LearnedRotary",
     "LearnedTable",
+    "LogTemperature",
     "MixedRotary",
     "MultimodalRotary",
     "MusicRelative",
@@ -48,6 +53,7 @@ __all__ = [
     "ShawRelative",
     "Sinusoidal",
     "SinusoidalGrid",
+    "SteppedTemperature",
     "StreamingLLM",
     "T5Bias",
     "Time2Vec",
@@ -56,6 +62,7 @@ __all__ = [
     "XPos",
     "alibi_slopes",
     "build",
+    "convert_layout",
     "frequencies",
     "indices",
     "rotate_pairs",

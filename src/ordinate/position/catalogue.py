@@ -17,12 +17,14 @@ from ordinate.position.disentangled import DisentangledRelative
 from ordinate.position.fire import FIRE
 from ordinate.position.grid import LearnedGrid, SinusoidalGrid
 from ordinate.position.kernels import Kerple, Sandwich
+from ordinate.position.learned_rotary import LearnedRotary
 from ordinate.position.mixed import MixedRotary
 from ordinate.position.multimodal import MultimodalRotary
 from ordinate.position.pope import PoPE
 from ordinate.position.regrouped import DualChunk, LeakyReRoPE, ReRoPE, SelfExtend, StreamingLLM
 from ordinate.position.relative import MusicRelative, ShawRelative
 from ordinate.position.rotary import Rotary
+from ordinate.position.temperature import LogTemperature, SteppedTemperature
 from ordinate.position.time import Time2Vec, TimeEncoding
 from ordinate.position.transformer_xl import TransformerXLRelative
 from ordinate.position.xpos import XPos
@@ -39,6 +41,9 @@ ENCODINGS: dict[str, type[nn.Module]] = {
     "time": TimeEncoding,
     "time2vec": Time2Vec,
     "rotary": Rotary,
+    "learned-rotary": LearnedRotary,
+    "stepped-temperature": SteppedTemperature,
+    "log-temperature": LogTemperature,
     "axial-rotary": AxialRotary,
     "mixed-rotary": MixedRotary,
     "multimodal-rotary": MultimodalRotary,

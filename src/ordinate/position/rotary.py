@@ -6,13 +6,37 @@ module. Source: Su et al. 2021, arXiv 2104.09864.
 
 from __future__ import annotations
 
+import warnings
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 
-from ordinate.errors import ArgumentError, ArgumentTypeError, RefusedError, ShapeError
-from ordinate.frequencies import DynamicNTK, LongRoPE, Scaling, check_base, check_rotary_dim, inverse_frequencies
+from ordinate.errors import ArgumentTypeError
+from ordinate.frequencies import (
+    LongRoPE,
+    Scaling,
+    check_base,
+    inverse_frequencies,
+    needs_re_rotation,
+)
 from ordinate.position.indices import check_positions
-from ordinate.position.rotation import Layout, angle_tables, check_layout, rotate_pairs
+from ordinate.position.rotation import (
+    angle_tables,
+    rotate_by_channel,
+    rotation,
+    short_rotation,
+)
+from ordinate.position.rotation_inputs import (
+    Layout,
+    RotatedChannels,
+    check_head,
+    check_layout,
+    check_out,
+    check_rotated_channels,
+    working_dtype,
+)
+from ordinate.position.row_frequencies import row_frequencies, row_lengths
 from ordinate.shapes import check_shape
 
 __all__ = ["Rotary"]
@@ -27,12 +51,15 @@ class Rotary(nn.Module):
         head_dim: channels D of a head.
         layout: "half" pairs (i, i + rotary_dim/2), "interleaved" pairs (2i, 2i + 1). A checkpoint fixes it, and the wrong one
             is silent, so there is no default.
-        rotary_dim: how many channels turn, even; the rest pass. By default all of them.
+        rotary_dim: how many channels turn, even; the rest pass. By default all of them. Where the ladder keeps the whole
+            head's denominator (Gemma 4), leave this out and scale with `Proportional`.
         base: of the ladder of frequencies, above 1 (rope_theta in most configs).
         scaling: a record of `ordinate.position.frequencies`, or None.
+        rotated_channels: where fewer turn than there are, the "first" of the head, or the "last" (DeepSeek-V2 and V3).
 
     Raises:
         ArgumentError: odd or too large rotary_dim, unknown layout, base of 1 or less.
+        ArgumentTypeError: a head_dim that is not an int, a scaling that is not a record.
 
     Source: Su et al. 2021, arXiv 2104.09864, eqs. 14-16 and 34.
 
@@ -50,19 +77,13 @@ class Rotary(nn.Module):
         rotary_dim: int | None = None,
         base: float = 10000.0,
         scaling: Scaling | None = None,
+        rotated_channels: RotatedChannels = "first",
     ) -> None:
         super().__init__()
-        if isinstance(head_dim, bool) or not isinstance(head_dim, int):
-            raise ArgumentTypeError(
-                "head_dim", expected="an int", got=type(head_dim).__name__, todo="pass the channels of a head"
-            )
+        self._head_dim, self._rotary_dim = check_head(head_dim, rotary_dim)
         check_layout(layout)
-        check_rotary_dim("head_dim" if rotary_dim is None else "rotary_dim", head_dim if rotary_dim is None else rotary_dim)
-        if rotary_dim is not None and rotary_dim > head_dim:
-            raise ArgumentError(
-                "rotary_dim", expected=f"at most head_dim ({head_dim})", got=rotary_dim, todo="a head has no more channels"
-            )
         check_base(base)
+        check_rotated_channels(rotated_channels)
         if scaling is not None and not isinstance(scaling, Scaling):
             raise ArgumentTypeError(
                 "scaling",
@@ -70,9 +91,13 @@ class Rotary(nn.Module):
                 got=type(scaling).__name__,
                 todo="for example Linear(4.0)",
             )
-        self._head_dim, self._layout, self._rotary_dim = head_dim, layout, rotary_dim or head_dim
-        self._base, self._scaling = base, scaling
+        self._layout, self._base, self._scaling, self._rotated_channels = layout, base, scaling, rotated_channels
         self._frequencies = inverse_frequencies(self._rotary_dim, base, scaling)  # also proves that the scaling fits
+        self._beyond = self._frequencies
+        if isinstance(scaling, LongRoPE):
+            self._beyond = inverse_frequencies(self._rotary_dim, base, scaling, scaling.original_context + 1)
+        self._on_device: dict[torch.device, tuple[Tensor, Tensor]] = {}
+        self._warned = False
 
     # Settings are read-only: an edited base or scaling would silently disagree with what was computed from it.
     head_dim = property(lambda self: self._head_dim, doc="Channels D of a head.")
@@ -80,6 +105,7 @@ class Rotary(nn.Module):
     rotary_dim = property(lambda self: self._rotary_dim, doc="Channels that turn.")
     base = property(lambda self: self._base, doc="Base of the ladder of frequencies.")
     scaling = property(lambda self: self._scaling, doc="How the frequencies are scaled, or None.")
+    rotated_channels = property(lambda self: self._rotated_channels, doc="Whether the first or the last channels turn.")
 
     def inverse_frequencies(self, length: int | None = None) -> Tensor:
         """Radians per position of each pair, float64 [P], for a row of `length` tokens (None: within the trained context)."""
@@ -89,6 +115,8 @@ class Rotary(nn.Module):
         self, positions: Tensor, *, length: int | Tensor | None = None, dtype: torch.dtype = torch.float32
     ) -> tuple[Tensor, Tensor]:
         """cos and sin for positions [T] or [B, T], each [T, P] or [B, T, P], P = rotary_dim / 2.
+
+        Made once for queries, keys and all layers, they go to `ordinate.position.rotate_pairs`.
 
         Args:
             positions: integers, or float32/float64.
@@ -101,62 +129,138 @@ class Rotary(nn.Module):
                 no `length`: the keys cached so far were turned by other frequencies.
         """
         check_positions("positions", positions)
-        factor = 1.0 if self.scaling is None else self.scaling.cos_sin_factor
-        return angle_tables(positions, self._frequencies_for(positions, length), factor=factor, dtype=dtype)
+        return angle_tables(positions, self._radians(positions, length), factor=self._factor, dtype=dtype)
 
-    def rotate(self, x: Tensor, positions: Tensor, *, length: int | Tensor | None = None) -> Tensor:
+    def rotate(self, x: Tensor, positions: Tensor, *, length: int | Tensor | None = None, out: Tensor | None = None) -> Tensor:
         """x [B, H, T, D] turned at positions [T] or [B, T]; same shape and dtype, worked in float32 or wider.
 
         Args:
             x: queries or keys, before their product.
             positions: integers, or float32/float64.
             length: as in `tables`.
+            out: where the result goes: memory like that of `x`, or `x` itself to turn it in place.
 
         Raises:
             ShapeError: another head_dim, or positions that fit neither tokens nor batch.
-            RefusedError: as in `tables`.
+            RefusedError: as in `tables`; an `out` where a gradient is wanted, or that overlaps `x`.
         """
-        sizes = check_shape("x", x, "B H T D", D=self.head_dim)
-        check_positions("positions", positions, length=sizes["T"], batch=sizes["B"])
-        cos, sin = self.tables(positions, length=length, dtype=torch.promote_types(x.dtype, torch.float32))
-        return rotate_pairs(x, cos, sin, layout=self.layout)
+        self._check(x, positions)
+        wide = working_dtype(x)
+        if out is not None:
+            check_out(out, x)
+        start = 0 if self._rotated_channels == "first" else self._head_dim - self._rotary_dim
+        turn = rotation("auto", x, positions, positions)
+        if turn is short_rotation and not self._depends_on_length:
+            # a token or a few: cos and sin of +angle and -angle at once save the calls that would spread them over channels
+            cos, sin = angle_tables(positions, self._ladders(positions)[1], factor=self._factor, dtype=wide)
+            if cos.ndim == 3:
+                cos, sin = cos.unsqueeze(1), sin.unsqueeze(1)
+            return rotate_by_channel(x, cos, sin, self._layout, start, out)
+        cos, sin = angle_tables(positions, self._radians(positions, length), factor=self._factor, dtype=wide)
+        return turn(x, cos, sin, self._layout, start, out)
 
-    def _frequencies_for(self, positions: Tensor, length: int | Tensor | None) -> Tensor:
+    def re_rotate(
+        self,
+        keys: Tensor,
+        from_positions: Tensor,
+        to_positions: Tensor,
+        *,
+        from_length: int | Tensor | None = None,
+        to_length: int | Tensor | None = None,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """Keys that were rotated at `from_positions`, as if they had been rotated at `to_positions`.
+
+        One turn by the difference of the two angles, formed in float64: a cache whose tokens move (a window that slides, a
+        prompt that is cut, a prefix that is shared) is corrected without its unrotated keys. Where a scaling depends on the
+        length, the two lengths may differ: keys of a short row are made comparable with queries of a longer one.
+
+        Args:
+            keys: [B, G, S, D], rotated by this encoding (factor on cos and sin included).
+            from_positions, to_positions: [S] or [B, S].
+            from_length, to_length: tokens of the row then and now, as in `tables`.
+            out: as in `rotate`; `keys` itself corrects a cache in place.
+
+        Raises:
+            ShapeError, RefusedError: as in `rotate`.
+
+        >>> rotary, keys, steps = Rotary(8, layout="half"), torch.randn(1, 2, 5, 8), torch.arange(5)
+        >>> moved = rotary.re_rotate(rotary.rotate(keys, steps + 100), steps + 100, steps)
+        >>> torch.allclose(moved, rotary.rotate(keys, steps), atol=1e-5)
+        True
+        """
+        self._check(keys, from_positions)
+        self._check(keys, to_positions)
+        wide = working_dtype(keys)
+        if out is not None:
+            check_out(out, keys)
+        angles = self._angles(to_positions, to_length) - self._angles(from_positions, from_length)
+        cos, sin = angles.cos().to(wide), angles.sin().to(wide)
+        start = 0 if self._rotated_channels == "first" else self._head_dim - self._rotary_dim
+        return rotation("auto", keys, cos, sin)(keys, cos, sin, self._layout, start, out)
+
+    def needs_re_rotation(self, from_length: int, to_length: int) -> bool:
+        """Whether keys cached in a row of `from_length` tokens must be re-rotated for queries of a row of `to_length`.
+
+        >>> from ordinate.position.frequencies import DynamicNTK
+        >>> Rotary(8, layout="half", scaling=DynamicNTK(2.0, 2048)).needs_re_rotation(2048, 2049)
+        True
+        """
+        return needs_re_rotation(from_length, to_length, rotary_dim=self.rotary_dim, base=self.base, scaling=self.scaling)
+
+    @property
+    def _factor(self) -> float:
+        return 1.0 if self._scaling is None else self._scaling.cos_sin_factor
+
+    @property
+    def _depends_on_length(self) -> bool:
+        return self._scaling is not None and self._scaling.depends_on_length
+
+    def _check(self, x: Tensor, positions: Tensor) -> None:
+        check_shape("x", x, "B H T D", D=self._head_dim)
+        check_positions("positions", positions, length=x.shape[2], batch=x.shape[0])
+
+    def _angles(self, positions: Tensor, length: int | Tensor | None) -> Tensor:
+        radians = self._radians(positions, length)
+        rows = radians if radians.ndim == 1 else radians.unsqueeze(-2)
+        return positions.to(torch.float64).unsqueeze(-1) * rows
+
+    def _radians(self, positions: Tensor, length: int | Tensor | None) -> Tensor:
         """Inverse frequencies [P], or [B, P] where a length-dependent scaling treats rows apart."""
-        fixed = torch.tensor(self._frequencies, dtype=torch.float64, device=positions.device)
-        if self.scaling is None or not self.scaling.depends_on_length or positions.shape[-1] == 0:
-            return fixed
-        lengths = self._row_lengths(positions, length)
-        if isinstance(self.scaling, DynamicNTK):
-            reached = lengths.clamp_min(self.scaling.original_context).to(torch.float64)
-            stretch = self.scaling.factor * reached / self.scaling.original_context - (self.scaling.factor - 1)
-            exponents = torch.arange(self.rotary_dim // 2, dtype=torch.float64, device=positions.device)
-            # base' ^ (-2i/d) with base' = base * stretch^(d/(d-2))
-            return fixed * stretch.unsqueeze(-1) ** (-2 * exponents / max(self.rotary_dim - 2, 1))
-        assert isinstance(self.scaling, LongRoPE)
-        beyond = inverse_frequencies(self.rotary_dim, self.base, self.scaling, self.scaling.original_context + 1)
-        long = torch.tensor(beyond, dtype=torch.float64, device=positions.device)
-        return torch.where((lengths > self.scaling.original_context).unsqueeze(-1), long, fixed)
+        if self._scaling is None or not self._scaling.depends_on_length or positions.shape[-1] == 0:
+            return self._ladders(positions)[0]
+        lengths = row_lengths(self._scaling, positions, length)
+        self._warn_past_claim(lengths)
+        beyond = torch.tensor(self._beyond, dtype=torch.float64, device=positions.device)
+        return row_frequencies(self._scaling, lengths, self._ladders(positions)[0], beyond, self._base)
 
-    def _row_lengths(self, positions: Tensor, length: int | Tensor | None) -> Tensor:
-        """Length of each row, [] or [B]: as given, or read off a row that starts at 0."""
-        if length is not None:
-            given = torch.as_tensor(length, device=positions.device)
-            if given.ndim and tuple(given.shape) != positions.shape[:-1]:
-                raise ShapeError(
-                    "length", expected="one number, or one a row [B]", got=f"shape {tuple(given.shape)}", todo="match positions"
-                )
-            return given
-        reached = positions.amax(-1) + 1
-        trained = self.scaling.original_context
-        if not torch.compiler.is_compiling() and bool(((positions.amin(-1) > 0) & (reached > trained)).any()):
-            raise RefusedError(
-                "length",
-                expected=f"the row's total length, since {self.scaling!r} changes frequencies past {trained} tokens",
-                got="positions that start past 0 (a decode step or a chunk)",
-                todo="fix one length for prefill and decode and pass it to both; keys cached at another length do not compare",
+    def _ladders(self, positions: Tensor) -> tuple[Tensor, Tensor]:
+        """The frequencies by pair [P], and by channel [2 P] with the first of a pair negated, float64 on that device."""
+        graph = torch.compiler.is_compiling() or type(positions) is not Tensor
+        if not graph and positions.device in self._on_device:
+            return self._on_device[positions.device]
+        pairs = torch.tensor(self._frequencies, dtype=torch.float64, device=positions.device)
+        signed = (-pairs, pairs)
+        channels = torch.cat(signed) if self._layout == "half" else torch.stack(signed, dim=-1).flatten()
+        if not graph:
+            self._on_device[positions.device] = pairs, channels
+        return pairs, channels
+
+    def _warn_past_claim(self, lengths: Tensor) -> None:
+        if self._warned or torch.compiler.is_compiling() or not isinstance(self._scaling, LongRoPE):
+            return
+        longest = int(lengths.max())
+        if longest > self._scaling.claimed_context:
+            self._warned = True
+            warnings.warn(
+                f"a row of {longest} tokens passes the {self._scaling.claimed_context} that this LongRoPE was searched for; "
+                "its factors say nothing there (said once for this module)",
+                stacklevel=4,
             )
-        return reached
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is pickled and copied: the settings; what was computed on some device is computed again."""
+        return {**self.__dict__, "_on_device": {}}
 
     def __repr__(self) -> str:
         shown = [str(self.head_dim), f"layout={self.layout!r}"]
@@ -166,4 +270,6 @@ class Rotary(nn.Module):
             shown.append(f"base={self.base!r}")
         if self.scaling is not None:
             shown.append(f"scaling={self.scaling!r}")
+        if self.rotated_channels != "first":
+            shown.append(f"rotated_channels={self.rotated_channels!r}")
         return f"Rotary({', '.join(shown)})"
