@@ -31,7 +31,7 @@ class Keys:
             return None
         if isinstance(value, Skipped) or not fits(value):
             shown = f"{value.sort} of {value.items} items" if isinstance(value, Skipped) else value
-            self.find("value-out-of-range", "error", f"{key} is not {expected}", {key: shown}, "convert the model again")
+            self.find("out-of-range", "error", f"{key} is not {expected}", {key: shown}, "convert the model again")
             return None
         return Value(value, "file", key)
 

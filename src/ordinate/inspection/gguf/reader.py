@@ -33,7 +33,7 @@ def inspect_header(header: Header, name: str) -> Inspection:
     architecture = ARCHITECTURES.get(told, Architecture("unknown")) if isinstance(told, str) else Architecture("unknown")
     if architecture.kind == "unknown":
         keys.find(
-            "unknown-architecture",
+            "model-type-unknown",
             "warning",
             f"what {told!r} does with positions is not known here",
             {"general.architecture": told},

@@ -48,7 +48,7 @@ class Stack:
             return unknown("no block_count")
         if blocks.value > _MOST_LAYERS:
             self.keys.find(
-                "value-out-of-range",
+                "out-of-range",
                 "error",
                 f"{blocks.detail} is beyond any model",
                 {blocks.detail: blocks.value},
@@ -232,7 +232,7 @@ class Stack:
         )
         if rotary.known and (rotary.value % 2 or (head.known and rotary.value > head.value)):
             keys.find(
-                "value-out-of-range",
+                "out-of-range",
                 "error",
                 f"{rotary.value} channels of a head of {head.value} cannot turn in pairs",
                 {rotary.detail: rotary.value, head.detail: head.value},
@@ -278,18 +278,18 @@ class Stack:
         keys = self.keys
         if not rotary.known or not base.value > 1:
             keys.find(
-                "value-out-of-range", "error", "no frequencies follow", {base.detail: base.value}, "convert the model again"
+                "out-of-range", "error", "no frequencies follow", {base.detail: base.value}, "convert the model again"
             )
             return ScalingRead(unknown("rotary_dim or base is unusable"))
         tensors = keys.header.tensors
         read = read_scaling(keys.number, keys.text, tensors, self.name, rotary.value, base.value, self.context)
         if read.trouble:
             keys.find(
-                "scaling-unreadable", "warning", read.trouble, {read.rule.detail: read.rule.value}, "convert the model again"
+                "scaling-unusable", "warning", read.trouble, {read.rule.detail: read.rule.value}, "convert the model again"
             )
         if read.rule.value == "yarn" and read.original is None:
             keys.find(
-                "missing-original-context",
+                "original-context-missing",
                 "warning",
                 "YaRN without its original context: llama.cpp takes the context length, which is already the extended one",
                 {f"{self.name}.rope.scaling.original_context_length": None},

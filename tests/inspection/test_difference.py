@@ -1,0 +1,156 @@
+"""Two inspections compared: what counts as a difference of positions, and when caches fit."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ordinate.inspection import inspect_config
+from ordinate.inspection.difference import Difference, difference
+from ordinate.inspection.gguf.header import Header, Tensor
+from ordinate.inspection.gguf.reader import inspect_header
+
+LLAMA: dict[str, Any] = {
+    "model_type": "llama",
+    "hidden_size": 2048,
+    "num_attention_heads": 16,
+    "num_key_value_heads": 4,
+    "num_hidden_layers": 8,
+    "max_position_embeddings": 8192,
+    "rope_theta": 500000.0,
+}
+CONFIGS = Path(__file__).resolve().parents[2] / ".." / "shared" / "data" / "configs"
+
+
+def compared(a: dict[str, Any], b: dict[str, Any]) -> Difference:
+    return difference(inspect_config(a, name="a"), inspect_config(b, name="b"))
+
+
+def aspects(found: Difference) -> list[str]:
+    return [change.aspect for change in found.changes]
+
+
+def test_a_file_is_the_same_as_itself() -> None:
+    found = compared(LLAMA, LLAMA)
+    assert (found.positions, found.caches, found.changes, found.agreement) == ("same", "same", (), ())
+
+
+def test_two_spellings_of_one_rule_are_no_difference() -> None:
+    old = LLAMA | {"rope_scaling": {"type": "linear", "factor": 4.0}}
+    new = {key: value for key, value in LLAMA.items() if key != "rope_theta"}
+    new["rope_parameters"] = {"rope_type": "linear", "factor": 4.0, "rope_theta": 500000.0}
+    assert compared(old, new).positions == "same"
+    assert compared(LLAMA, LLAMA | {"rope_scaling": {"rope_type": "linear", "factor": 1.0}}).positions == "same"
+
+
+@pytest.mark.parametrize(
+    ("edit", "aspect"),
+    [
+        ({"rope_theta": 10000.0}, "base"),
+        ({"rope_scaling": {"rope_type": "linear", "factor": 2.0}}, "scaling"),
+        ({"rope_scaling": {"rope_type": "yarn", "factor": 2.0, "original_max_position_embeddings": 4096}}, "scaling"),
+        ({"model_type": "cohere", "logit_scale": 1.0}, "layout"),
+        ({"model_type": "mistral", "sliding_window": 1024}, "window"),
+        ({"model_type": "gpt_neox", "rotary_pct": 0.25}, "rotated channels"),
+        ({"model_type": "nemotron_h"}, "encoding"),
+    ],
+)
+def test_what_moves_a_position_is_a_difference(edit: dict[str, Any], aspect: str) -> None:
+    found = compared(LLAMA, LLAMA | edit)
+    assert found.positions == "different"
+    assert any(aspect in other for other in [*aspects(found), *(change.told for change in found.changes)])
+    assert found.caches == "different"
+
+
+def test_a_larger_claim_alone_moves_nothing() -> None:
+    found = compared(LLAMA, LLAMA | {"max_position_embeddings": 16384})
+    assert (found.positions, found.caches) == ("same", "same")
+    assert set(aspects(found)) <= {"claimed context", "trained context"}
+    assert {effect for change in found.changes for effect in change.effects} == {"context"}
+
+
+def test_dynamic_scaling_is_told_apart_past_the_trained_context_and_spoils_the_cache() -> None:
+    found = compared(LLAMA, LLAMA | {"rope_scaling": {"rope_type": "dynamic", "factor": 2.0}})
+    assert found.positions == "different"
+    assert any("from a row of 8,193 tokens on" in change.told for change in found.changes)
+    assert any("changes frequencies with the row's length" in reason for reason in found.reasons)
+
+
+def test_heads_touch_the_cache_and_not_the_positions() -> None:
+    found = compared(LLAMA, LLAMA | {"num_key_value_heads": 2})
+    assert (found.positions, found.caches) == ("same", "different")
+
+
+def test_a_draft_of_fewer_layers_is_compared_kind_by_kind() -> None:
+    draft = LLAMA | {"num_hidden_layers": 1, "hidden_size": 1024, "num_attention_heads": 8}
+    found = compared(draft, LLAMA)
+    assert found.positions == "same"
+    assert found.caches == "different"
+    assert "layers" in aspects(found)
+    wrong = compared(draft | {"rope_theta": 10000.0}, LLAMA)
+    assert (wrong.positions, "base" in aspects(wrong)) == ("different", True)
+
+
+def test_the_agreement_of_two_ladders_is_the_mean_cosine_of_what_they_differ_by() -> None:
+    found = compared(LLAMA, LLAMA | {"rope_theta": 10000.0})
+    by_distance = {each.distance: each.cosine for each in found.agreement}
+    assert max(by_distance) == 4**6
+    for distance in (1, 256):
+        cosines = [math.cos(distance * (500000.0 ** (-i / 64) - 10000.0 ** (-i / 64))) for i in range(64)]
+        assert by_distance[distance] == pytest.approx(math.fsum(cosines) / 64, rel=1e-12)
+
+
+def test_what_one_side_does_not_know_is_unknown_and_not_the_same() -> None:
+    found = compared(LLAMA, {"model_type": "never-heard-of", "hidden_size": 2048, "num_hidden_layers": 8})
+    assert found.positions != "same"
+
+
+def test_layers_of_another_kind_are_found_by_their_index() -> None:
+    cohere = LLAMA | {"model_type": "cohere2", "sliding_window": 1024, "sliding_window_pattern": 4}
+    found = compared(cohere, cohere | {"sliding_window_pattern": 2})
+    assert found.positions == "different"
+
+
+def test_a_conversion_agrees_with_its_checkpoint_although_rows_were_reordered() -> None:
+    keys = {
+        "block_count": 8,
+        "embedding_length": 2048,
+        "attention.head_count": 16,
+        "attention.head_count_kv": 4,
+        "context_length": 8192,
+        "rope.freq_base": 500000.0,
+        "rope.dimension_count": 128,
+    }
+    metadata = {"general.architecture": "llama"} | {f"llama.{key}": value for key, value in keys.items()}
+    converted = inspect_header(Header(3, "little", metadata), "model.gguf")
+    found = difference(inspect_config(LLAMA), converted)
+    assert (found.positions, found.caches) == ("same", "different")
+    assert [change.effects for change in found.changes if change.aspect == "layout"] == [("cache",)]
+    halved = Header(3, "little", metadata, {"rope_freqs.weight": Tensor((64,), 0, 0, (2.0,) * 64)})
+    assert difference(inspect_config(LLAMA), inspect_header(halved, "model.gguf")).positions == "different"
+
+
+def test_encoders_have_no_cache_to_exchange() -> None:
+    bert = {"model_type": "bert", "hidden_size": 768, "num_attention_heads": 12, "num_hidden_layers": 12}
+    found = compared(bert, bert | {"max_position_embeddings": 1024})
+    assert found.caches == "different"
+    assert "neither keeps a cache" in found.reasons
+    assert found.positions == "different"  # other rows
+
+
+@pytest.mark.skipif(not CONFIGS.is_dir(), reason="../shared/data/configs is not here")
+def test_every_real_config_is_the_same_as_itself_and_differs_from_another_family() -> None:
+    files = sorted(CONFIGS.glob("*.json"))
+    assert len(files) > 100
+    other = inspect_config(LLAMA)
+    for path in files:
+        inspection = inspect_config(path)
+        mirrored = difference(inspection, inspection)
+        assert mirrored.positions == "same", path.name
+        assert mirrored.changes == (), path.name
+        across = difference(inspection, other)
+        assert across.positions in ("different", "unknown"), path.name
+        assert across.to_dict()["schema"] == "ordinate.difference/1"
