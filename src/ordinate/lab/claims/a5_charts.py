@@ -57,6 +57,7 @@ def bars_by_distance(without: Sequence[float], cut: Sequence[float], right: Sequ
 
 def change_by_width(by_width: dict[int, float], without: float, right_width: int, cut_width: int) -> Figure:
     """The weight on "animal" against the width that the encoding was made for before it was cut to the vectors."""
+    nearest = min(by_width, key=lambda width: abs(by_width[width] - without))
     with canvas(height=3.0) as (figure, axes):
         axes.axhline(without, color=INK, linewidth=1.0, linestyle=(0, (4, 2)), label="without positions")
         axes.plot(list(by_width), list(by_width.values()), color=SERIES[0]["color"], linewidth=1.6, label="with positions")
@@ -78,10 +79,11 @@ def change_by_width(by_width: dict[int, float], without: float, right_width: int
     return Figure(
         "width",
         svg,
-        caption="The wider the encoding was before it was cut, the slower its channels and the fewer the fast ones among those "
-        f"that are left. The curve crosses the weight without positions once, and {cut_width} is where.",
-        alt=f"A falling curve, {by_width[right_width]:.4f} at width {right_width}, {by_width[cut_width]:.4f} at {cut_width}, "
-        f"where it crosses the horizontal line at {without:.4f}, and {by_width[max(by_width)]:.4f} at {max(by_width)}.",
+        caption="The wider the encoding was, the more of its slow channels are cut away; what is left turns fast, and "
+        f"positions seven apart agree less. The curve comes nearest to the weight without positions at width {nearest}.",
+        alt=f"A curve of the weight with positions, {by_width[right_width]:.4f} at width {right_width}, "
+        f"{by_width[cut_width]:.4f} at {cut_width} and {by_width[max(by_width)]:.4f} at {max(by_width)}, and a horizontal line "
+        f"at {without:.4f}, the weight without them.",
     )
 
 

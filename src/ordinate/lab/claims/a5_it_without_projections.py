@@ -29,7 +29,7 @@ _ANIMAL, _IT = SENTENCE.index("animal"), SENTENCE.index("it")
 _PUBLISHED_WIDTH = 50  # channels of the vectors behind the article's numbers
 _CUT_WIDTH = 64
 _WIDTHS = tuple(range(50, 130, 2))
-_ORDERS = 2000
+_ORDERS, _ORDERS_IN_FULL = 2_000, 10_000
 
 Encode = Callable[[int, Tensor], Tensor]
 
@@ -48,6 +48,7 @@ def measure(inputs: Inputs) -> Measurement:
         lambda width, positions: Sinusoidal(width).encode(positions, dtype=torch.float64),
         many=many if many is not None and len(many) >= 10_000 else None,
         wider=wider,
+        orders=_ORDERS_IN_FULL if inputs.full else _ORDERS,
         seed=inputs.seeds[0],
     )
 
@@ -67,7 +68,7 @@ class _Weights:
 
 
 def it_without_projections(
-    vectors: WordVectors, encode: Encode, *, many: WordVectors | None, wider: WordVectors | None, seed: int
+    vectors: WordVectors, encode: Encode, *, many: WordVectors | None, wider: WordVectors | None, orders: int, seed: int
 ) -> Measurement:
     """Claim A5 on any vectors and any encoding.
 
@@ -76,14 +77,15 @@ def it_without_projections(
         encode: a width and integer positions [T] to vectors [T, width].
         many: vectors of common English words, for other sentences; None leaves that part untested.
         wider: vectors of another width, to see whether "unchanged" holds there; None leaves that part untested.
-        seed: of the random orders.
+        orders: how many orders of the words are drawn.
+        seed: of that draw.
     """
     positions = indices.consecutive(64)  # longer than any sentence here
     embeddings = sentence_vectors(vectors)
     width, length = embeddings.shape[-1], len(SENTENCE)
     cut, right = encode(_CUT_WIDTH, positions)[:, :width], encode(width, positions)
     weights = _Weights(_of_it(embeddings), _of_it(embeddings + cut[:length]), _of_it(embeddings + right[:length]))
-    orders = in_other_orders(embeddings, right[:length], _IT, _ORDERS, seed)
+    in_orders = in_other_orders(embeddings, right[:length], _IT, orders, seed)
     by_width = {made_for: _of_it(embeddings + encode(made_for, positions[:length])[:, :width])[_ANIMAL] for made_for in _WIDTHS}
     same_form = prose = None
     if many is not None:
@@ -93,22 +95,22 @@ def it_without_projections(
 
     checks = [
         *_published_checks(weights),
-        *_generality_checks(weights, by_width, orders, same_form, prose),
+        *_generality_checks(weights, by_width, in_orders, same_form, prose),
         *([] if wider is None else _wider_checks(wider, encode)),
     ]
     return Measurement(
         checks=checks,
         key_figure=f'"animal" {weights.without[_ANIMAL]:.4f} without positions; with a 64-wide encoding cut to {width} '
         f"{weights.cut[_ANIMAL]:.4f}, with a {width}-wide one {weights.right[_ANIMAL]:.4f}",
-        meaning={Verdict.CORRECTED: _meaning(checks, weights, by_width, orders, same_form, prose)},
-        inputs=f"{vectors.source}; {_ORDERS:,} orders of the words"
+        meaning={Verdict.CORRECTED: _meaning(checks, weights, by_width, in_orders, same_form, prose)},
+        inputs=f"{vectors.source}; {orders:,} orders of the words"
         + (f"; {same_form.sentences} sentences of the same form" if same_form else "")
         + (f", {prose.sentences} sentences of Python's reference manual ({many.source})" if prose and many else ""),
         tables=[_table(weights)],
         figures=[
             bars_by_distance(weights.without, weights.cut, weights.right),
             change_by_width(by_width, weights.without[_ANIMAL], width, _CUT_WIDTH),
-            change_by_distance(orders, prose),
+            change_by_distance(in_orders, prose),
         ],
         untested=_untested(many, prose, wider),
     )
