@@ -25,9 +25,11 @@ _TERMS = ("c2p", "p2c")
 
 
 class DisentangledRelative(nn.Module):
-    """Products of each query with the position key of its distance, and of each key with the position query of its distance.
+    """Products of each query with the position key of the distance, and of each key with the position query of the distance.
 
-    score(i, j) = (q_i . k_j + q_i . K_r[d(i, j)] + k_j . Q_r[d(j, i)]) / sqrt(3 D), d(i, j) = clip(i - j, -k, k - 1) + k.
+    score(i, j) = (q_i . k_j + q_i . K_r[d] + k_j . Q_r[d]) / sqrt(3 D), d = clip(i - j, -k, k - 1) + k.
+    The paper's eq. 4 writes Q_r[d(j, i)], the distance seen from the key; the authors' code, and so every released model, takes
+    the row of i - j for both terms, and so does this.
     The products with positions are returned as a bias. The divisor counts the terms, so this encoding has a scale of its own,
     `own_scale`, which `attend` takes where none is given.
 
@@ -150,7 +152,7 @@ class DisentangledRelative(nn.Module):
         key: Tensor | None = None,
         scale: float | None = None,
     ) -> Tensor:
-        """scale (q_i . K_r[d(i, j)] + k_j . Q_r[d(j, i)]), [B, H, T, S], float32 or wider.
+        """scale (q_i . K_r[d] + k_j . Q_r[d]), [B, H, T, S], float32 or wider.
 
         Args:
             query_positions, key_positions: integers [T] or [B, T] and [S] or [B, S].
@@ -173,11 +175,11 @@ class DisentangledRelative(nn.Module):
             keys = keys.repeat_interleave(self.num_heads // keys.shape[1], dim=1)
             if distance is None:
                 # seen from the keys the ladder is climbed the other way
-                rows = self._row(-ladder_distances(query_positions, key_positions).flip(0))
+                rows = self._row(ladder_distances(query_positions, key_positions).flip(0))
                 seen = skewed_scores(keys, of_rows(position_queries, rows))
             else:
-                away = -distance.transpose(-1, -2)
-                seen = scores_by_row(keys, position_queries, self._row, key_positions, query_positions, away)
+                across = distance.transpose(-1, -2)
+                seen = scores_by_row(keys, position_queries, self._row, key_positions, query_positions, across)
             parts.append(seen.transpose(-1, -2))
         return sum(parts[1:], parts[0]) * (self.own_scale if scale is None else scale)
 
