@@ -66,6 +66,6 @@ def _inspect(raw: Mapping[str, Any], name: str) -> Inspection:
     parts = tuple(assemble(part, found[0].section, log) for part in found)
     stated = raw.get("model_type")
     model_type = Value(stated, "file", "model_type") if isinstance(stated, str) else unknown("no model_type in the file")
-    judge(raw, name, found, parts, log)
+    judge(raw, name, found, parts)
     findings = sorted(log.findings, key=lambda finding: -SEVERITIES.index(finding.severity))
     return Inspection(name, model_type, parts, tuple(findings))

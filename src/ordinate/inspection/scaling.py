@@ -198,7 +198,7 @@ def _original(held: Section, section: Section, claimed: Value) -> Value:
                 "warning",
                 "two original contexts disagree",
                 {inside.detail: inside.value, beside.detail: beside.value},
-                "keep one; transformers takes the one at the top level",
+                "keep one; the one beside the scaling is taken here, Phi-3 takes the other",
             )
         return inside
     for key in ("original_max_position_embeddings", "initial_context_length", "original_context_length"):
