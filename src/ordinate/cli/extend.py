@@ -65,9 +65,8 @@ def extend(
         answer(*_told(found))
     if write:
         _write(found, document)
-    if found.assessment.need == "impossible" or (
-        found.assessment.need != "nothing" and not any(e.shown for e in found.spellings)
-    ):
+    wanted = found.assessment.need in ("length", "scaling")
+    if found.assessment.need == "impossible" or (wanted and not any(each.shown for each in found.spellings)):
         raise typer.Exit(1)
 
 
@@ -88,7 +87,7 @@ def _write(found: Extension, document: Document) -> None:
     if document.path is None or document.config is None:
         got = "standard input" if document.path is None else "a GGUF file"
         raise RefusedError("--write", expected="a config on disk", got=got, todo="leave --write out")
-    if found.assessment.need == "nothing":
+    if found.assessment.need in ("nothing", "unscalable"):
         typer.echo(f"nothing to write: {found.assessment.why}", err=True)
         return
     kept = write(found, document.path)
@@ -106,6 +105,7 @@ def _told(found: Extension) -> list[RenderableType]:
 
     needs = {
         "nothing": "[green]nothing to do[/]",
+        "unscalable": "[yellow]it runs, and nothing in it can be scaled[/]",
         "length": "[yellow]only the stated context grows[/]",
         "scaling": "[yellow]its rotations have to be stretched[/]",
         "impossible": "[bold red]it cannot[/]",

@@ -136,23 +136,19 @@ def _shown(edits: list[Edit]) -> str:
     return told + (f"\nand take out {', '.join(removed)}" if removed else "")
 
 
-def scaling_words(scaling: Scaling | None) -> dict[str, Any]:
-    """A record as transformers spells it; defaults are left out."""
+def scaling_words(scaling: Scaling | None, kept: Mapping[str, Any]) -> dict[str, Any]:
+    """A record as transformers spells it, with what the file states of its shape; defaults are left out."""
     if isinstance(scaling, Linear):
         return {"rope_type": "linear", "factor": _number(scaling.factor)}
     if isinstance(scaling, DynamicNTK):
         return {"rope_type": "dynamic", "factor": _number(scaling.factor)}
     if isinstance(scaling, YaRN):
-        words: dict[str, Any] = {
+        return {
             "rope_type": "yarn",
             "factor": _number(scaling.factor),
             "original_max_position_embeddings": scaling.original_context,
+            **kept,
         }
-        for name in ("beta_fast", "beta_slow", "mscale", "mscale_all_dim", "attention_factor", "truncate"):
-            value = getattr(scaling, name)
-            if value != YaRN.__dataclass_fields__[name].default:
-                words[name] = value
-        return words
     return {}
 
 
@@ -189,19 +185,21 @@ def _edit_4(section: Mapping[str, Any], path: tuple[str, ...], part: Part, optio
             edits.append(Edit((*path, "rope_scaling"), dict(held)))
         return edits
     spelled = [key for key in ("rope_type", "type") if key in held] or ["rope_type"]  # old releases know only "type"
-    edits.append(Edit((*path, "rope_scaling"), _restated(held, scaling_words(option.scaling), spelled)))
+    edits.append(Edit((*path, "rope_scaling"), _restated(held, scaling_words(option.scaling, option.kept), spelled)))
     return edits
 
 
 def _edit_5(section: Mapping[str, Any], path: tuple[str, ...], part: Part, option: Option) -> list[Edit] | str:
-    parameters = section.get("rope_parameters")
-    if isinstance(parameters, Mapping) and _nested(parameters):
-        edited = _edit_nested(dict(parameters), part, option)
+    held = section.get("rope_parameters") or section.get("rope_scaling")
+    held = held if isinstance(held, Mapping) else {}
+    if _nested(held):
+        edited = _edit_nested(dict(held), part, option)
+    elif _keeps_one_each(part):
+        edited = _edit_nested(_build_nested(held, part), part, option)
     elif len({layer.rotation.base.value for layer in _turning(part) if layer.rotation is not None}) > 1:
-        edited = _edit_nested(_build_nested(section, part), part, option)
+        return "this family keeps its two bases in a way of its own"
     else:
-        held = parameters if isinstance(parameters, Mapping) else section.get("rope_scaling")
-        edited = _restate(held if isinstance(held, Mapping) else {}, _turning(part)[0], option)
+        edited = _restate(held, _turning(part)[0], option)
     edits = [Edit((*path, "rope_parameters"), edited)]
     if "rope_scaling" in section:
         edits.append(Edit((*path, "rope_scaling"), REMOVED))  # transformers 5 would take it instead
@@ -210,6 +208,17 @@ def _edit_5(section: Mapping[str, Any], path: tuple[str, ...], part: Part, optio
         if beside[-1] in section:
             edits.append(Edit(beside, option.base))
     return edits
+
+
+def _keeps_one_each(part: Part) -> bool:
+    """Whether transformers 5 keeps one dictionary for each of these kinds of layer."""
+    known = library().get(part.model_type.value)
+    usual = known["defaults"].get("rope_parameters", {}) if known is not None else {}
+    return _nested(usual) and all(_key(layer) in usual for layer in _turning(part))
+
+
+def _key(layer: LayerKind) -> str:
+    return layer.name.replace(" ", "_")
 
 
 def _turning(part: Part) -> list[LayerKind]:
@@ -226,7 +235,7 @@ def _restate(held: Mapping[str, Any], layer: LayerKind, option: Option) -> dict[
     rotation = layer.rotation
     assert rotation is not None  # only layers that turn are stretched
     base = option.base if option.base is not None else rotation.base.value
-    words = scaling_words(option.scaling) if option.base is None else {}
+    words = scaling_words(option.scaling, option.kept) if option.base is None else {}
     if words:
         return {**_restated(held, words, ["rope_type"]), "rope_theta": base}
     rule = held.get("rope_type", held.get("type", "default"))
@@ -240,22 +249,23 @@ def _restate(held: Mapping[str, Any], layer: LayerKind, option: Option) -> dict[
 def _edit_nested(parameters: dict[str, Any], part: Part, option: Option) -> dict[str, Any]:
     """The dictionaries of kinds that see everything change, those of windowed kinds stay."""
     for layer in far_layers(part):
-        key = layer.name.replace(" ", "_")
-        if isinstance(parameters.get(key), Mapping):
-            parameters[key] = _restate(parameters[key], layer, option)
+        if isinstance(parameters.get(_key(layer)), Mapping):
+            parameters[_key(layer)] = _restate(parameters[_key(layer)], layer, option)
     return parameters
 
 
-def _build_nested(section: Mapping[str, Any], part: Part) -> dict[str, Any]:
-    """One dictionary a kind of layer, from a file that keeps two bases side by side."""
-    held = section.get("rope_scaling")
-    built = {}
+def _build_nested(held: Mapping[str, Any], part: Part) -> dict[str, Any]:
+    """One dictionary a kind of layer, from a file that keeps one scaling and perhaps two bases side by side."""
+    built: dict[str, Any] = {}
     for layer in _turning(part):
         rotation = layer.rotation
-        assert rotation is not None
-        scaled = rotation.scaling is not None and isinstance(held, Mapping)
-        built[layer.name.replace(" ", "_")] = {
-            **(dict(held) if scaled and isinstance(held, Mapping) else {"rope_type": "default"}),
+        assert rotation is not None  # only layers that turn are listed
+        scaled = {
+            "rope_type": rotation.rule.value,
+            **{key: value for key, value in held.items() if key not in ("type", "rope_type")},
+        }
+        built[_key(layer)] = {
+            **(scaled if rotation.scaling is not None and held else {"rope_type": "default"}),
             "rope_theta": rotation.base.value,
         }
     return built

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 from ordinate.errors import OrdinateError
 from ordinate.frequencies import DynamicNTK, Linear, Llama3, Scaling, YaRN
@@ -56,6 +57,7 @@ class Option:
         why: the reason.
         scaling: the record that the layers without a window would get; None where only the base changes.
         base: the base they would get; None to keep it.
+        kept: parameters of the present scaling that the file states and that stay, by the reader's names.
     """
 
     method: Method
@@ -63,6 +65,7 @@ class Option:
     why: str
     scaling: Scaling | None = None
     base: float | None = None
+    kept: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def tuning(self) -> str:
@@ -75,13 +78,13 @@ class Assessment:
     """What a number of tokens asks of a model.
 
     Args:
-        need: "nothing" (it reaches that far, or nothing can be scaled and nothing has to be), "length" (only the stated context
-            has to grow), "scaling" (rotations have to be stretched), "impossible".
+        need: "nothing" (it reaches that far), "unscalable" (it runs, and nothing in it can be scaled), "length" (only the
+            stated context has to grow), "scaling" (rotations have to be stretched), "impossible".
         why: the reason.
         options: for "scaling": the methods, best first.
     """
 
-    need: Literal["nothing", "length", "scaling", "impossible"]
+    need: Literal["nothing", "unscalable", "length", "scaling", "impossible"]
     why: str
     options: tuple[Option, ...] = ()
 
@@ -118,7 +121,7 @@ def assess(part: Part, length: int, trained: int | None = None) -> Assessment:
         return Assessment(
             "nothing" if _claims(part, length) else "length",
             f"every layer that rotates sees {' or '.join(f'{window:,}' for window in windows)} keys at most, so no rotation"
-            " ever meets a longer distance; scaling would only hurt",
+            " ever meets a longer distance: scaling would only hurt, and what lies further back comes through other layers",
         )
     return _with_rotation(part, far[0], length, trained)
 
@@ -141,10 +144,12 @@ def _rows(layers: list[LayerKind]) -> int | None:
 
 
 def _without_rotation(kinds: set[str]) -> Assessment:
+    if not kinds:
+        return Assessment("unscalable", "no layer attends: a recurrence reads the order itself, at any length")
     told = [_UNSCALABLE[kind] for kind in sorted(kinds) if kind in _UNSCALABLE]
     if told and len(told) == len(kinds):
-        return Assessment("nothing", "; ".join(told))
-    other = ", ".join(sorted(kinds - set(_UNSCALABLE))) or "no attention"
+        return Assessment("unscalable", "; ".join(told))
+    other = ", ".join(sorted(kinds - set(_UNSCALABLE)))
     return Assessment("impossible", f"nothing rotates here ({other}): none of the methods applies")
 
 
@@ -201,20 +206,31 @@ def _replaces(rotation: Rotation) -> str:
 
 
 def _yarn(rotation: Rotation, length: int, start: int) -> Option:
-    present = rotation.scaling
-    if isinstance(present, YaRN):
-        start = present.original_context
-        scaling = dataclasses.replace(present, factor=length / start, attention_factor=None)
-        why = f"continues its own YaRN from the same {start:,} tokens with a larger factor"
-        if present.attention_factor is not None and not math.isclose(
-            present.attention_factor, dataclasses.replace(present, attention_factor=None).cos_sin_factor, rel_tol=1e-3
-        ):
-            why += f"; its stated attention factor {present.attention_factor:g} belongs to the old factor and is dropped"
-        return Option("yarn", "yes", why, scaling)
+    if isinstance(rotation.scaling, YaRN):
+        return _further_yarn(rotation, rotation.scaling, length)
     if not _plain(rotation):
         return Option("yarn", "no", _replaces(rotation))
     why = "keeps the fast pairs that tell neighbours apart and interpolates the slow ones; static: it acts on short texts too"
     return Option("yarn", "yes", why, YaRN(length / start, start))
+
+
+def _further_yarn(rotation: Rotation, present: YaRN, length: int) -> Option:
+    """The same YaRN with a larger factor; what the file states of its shape stays, the attention factor follows the rule."""
+    start, stated = present.original_context, rotation.settings
+    factor = length / start
+    why = f"continues its own YaRN from the same {start:,} tokens with a larger factor"
+    shape = ("beta_fast", "beta_slow", "mscale", "mscale_all_dim", "truncate")
+    kept = {name: stated[name].value for name in shape if name in stated and stated[name].source == "file"}
+    magnitude = present.attention_factor
+    if magnitude is not None and "attention_factor" in stated and stated["attention_factor"].source == "file":
+        usual = dataclasses.replace(present, attention_factor=None).cos_sin_factor
+        if not math.isclose(magnitude, usual, rel_tol=1e-3):
+            why += f"; its stated attention factor {magnitude:g} belongs to the old factor and is dropped"
+        magnitude = None
+    elif magnitude is not None and {"mscale", "mscale_all_dim"} <= set(kept):  # their ratio, and it moves with the factor
+        ratio = YaRN(factor, start, mscale=kept["mscale"], mscale_all_dim=kept["mscale_all_dim"])
+        magnitude = ratio.cos_sin_factor
+    return Option("yarn", "yes", why, dataclasses.replace(present, factor=factor, attention_factor=magnitude), kept=kept)
 
 
 def _linear(rotation: Rotation, length: int, start: int) -> Option:

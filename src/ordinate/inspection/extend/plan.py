@@ -126,10 +126,10 @@ def extend(
         raise ArgumentError(wrong[0], expected="a positive number of tokens", got=wrong[1], todo="for example 131072")
     assessment = assess(before.main, length, trained)
     cache = before.cache.bytes_at(length) if before.cache is not None else None
-    if method is not None and assessment.need in ("nothing", "impossible", "length") and not assessment.options:
+    if method is not None and assessment.need != "scaling" and not assessment.options:
         raise RefusedError("--method", expected="a model to stretch", got=assessment.why, todo="leave the method out")
     chosen = _choose(assessment, method)
-    if assessment.need in ("nothing", "impossible"):
+    if assessment.need in ("nothing", "unscalable", "impossible"):
         return Extension(document.name, length, before, assessment, None, (), None, "", None, (), None, cache)
     part = before.main
     flags = llama_cpp(part, chosen, length)
@@ -149,7 +149,7 @@ def extend(
         else:
             proved[each.dialect] = (text, after, proof)
     override = vllm(document.config, part, chosen, length)
-    if spelled[-1].refused and not override.refused:  # the same dictionary, so the same proof
+    if spelled[-1].refused and not override.refused and reads_scaling(part) is not None:  # one dictionary, one proof
         override = Spelling("vllm", "", spelled[-1].refused)
     spellings = (*spelled, override, flags)
     if not proved:
