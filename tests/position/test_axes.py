@@ -31,6 +31,15 @@ def test_tokens_without_a_patch_stand_at_zero_in_front():
     assert grid(1, 2, prefix=2, coordinates="ordinal").tolist() == [[0, 0], [0, 0], [1, 1], [1, 2]]
 
 
+def test_a_merge_reads_square_by_square():
+    found = grid(2, 2, 4, merge=2).tolist()
+    squares = [[t, y, x + right] for t in (0, 1) for right in (0, 2) for y in (0, 1) for x in (0, 1)]
+    assert found == squares
+    assert torch.equal(
+        grid(4, 6, coordinates="centred", merge=2).unique(dim=0), grid(4, 6, coordinates="centred").unique(dim=0)
+    )
+
+
 @pytest.mark.parametrize("normalise", ["separate", "max", "min"])
 def test_centred_coordinates_are_those_of_dinov3(normalise):
     theirs = timm_layers("pos_embed_sincos").make_coords_dinov3(3, 5, normalize_coords=normalise)
@@ -234,10 +243,19 @@ def test_text_on_every_axis_is_the_same_number_thrice():
         (lambda: grid(2, 2, reference=(4, 4, 4)), ArgumentError, "reference: expected 2 sizes, with coordinates='pixel'"),
         (lambda: grid(2, 2, reference=(4, 4), coordinates="centred"), ArgumentError, "got (4, 4) with 'centred'"),
         (lambda: grid(2, 2, prefix=-1), ArgumentError, "prefix: expected 0 or more, got -1"),
+        (
+            lambda: grid(4, 3, merge=2),
+            ArgumentError,
+            "size: expected a height and width that the merge (2) divides, got (4, 3)",
+        ),
         (lambda: multimodal([-1]), ArgumentError, "parts: expected 0 or more, got -1"),
         (lambda: multimodal([(2, 2)]), ArgumentTypeError, "parts: expected a number of text tokens, or Grid(frames, height"),
         (lambda: multimodal(["image"]), ArgumentTypeError, "got str; an image is Grid(1, height, width)"),
-        (lambda: multimodal([(1, 3, 4)], spatial_merge=2), ArgumentError, "a height and width that spatial_merge (2) divides"),
+        (
+            lambda: multimodal([(1, 3, 4)], spatial_merge=2),
+            ArgumentError,
+            "parts: expected a height and width that the merge (2) divides, got (3, 4)",
+        ),
         (lambda: multimodal([(1, 0, 4)]), ArgumentError, "parts: expected 1 or more, got 0"),
         (lambda: multimodal([(2, 2, 2, 0.5)]), ArgumentError, "tokens_per_second: expected a number, since a part says"),
         (lambda: multimodal([1], tokens_per_second=0), ArgumentError, "tokens_per_second: expected a positive number, got 0"),

@@ -39,6 +39,7 @@ def grid(
     coordinates: Coordinates = "pixel",
     reference: Sequence[int] | None = None,
     normalise: Literal["separate", "max", "min"] = "separate",
+    merge: int = 1,
     prefix: int = 0,
     device: torch.device | str | None = None,
 ) -> Tensor:
@@ -57,6 +58,8 @@ def grid(
         coordinates: one of the above.
         reference: for "pixel", the size of the grid that the model was trained on.
         normalise: for "centred", divide every axis by its own size, by the largest, or by the smallest.
+        merge: read height and width in squares of so many patches a side, one square after the other, which is the order that
+            the vision towers of Qwen-VL and its kin take (spatial_merge_size); 1 reads row by row.
         prefix: tokens in front (class token, registers) that belong to no patch. They stand at 0 on every axis, where a
             rotation leaves them as they are; encodings with a vector for them take the grid without them.
         device: where the result lives.
@@ -65,7 +68,8 @@ def grid(
         [prefix + product of size, A]: int64 for "ordinal" and plain "pixel", else float64.
 
     Raises:
-        ArgumentError: sizes below 1, other than two or three axes, unknown coordinates, a reference where it has no meaning.
+        ArgumentError: sizes below 1, other than two or three axes, unknown coordinates, a reference where it has no meaning, a
+            merge that does not divide height and width.
 
     >>> grid(2, 3).tolist()
     [[0, 0], [0, 1], [0, 2], [1, 0], [1, 1], [1, 2]]
@@ -86,6 +90,7 @@ def grid(
                 todo="the other coordinates do not depend on the size of the grid in training",
             )
     check_size("prefix", prefix, least=0)
+    _check_merge("size", size, merge)
 
     along = []
     for axis, length in enumerate(size):
@@ -101,7 +106,10 @@ def grid(
             along.append(steps + 1)
         else:
             along.append(steps if reference is None else steps.double() * reference[axis] / length)
-    patches = torch.stack([each.flatten() for each in torch.meshgrid(*along, indexing="ij")], dim=-1)
+    patches = torch.stack(torch.meshgrid(*along, indexing="ij"), dim=-1)
+    if merge > 1:
+        patches = patches.unflatten(-2, (-1, merge)).unflatten(-4, (-1, merge)).transpose(-4, -3)
+    patches = patches.reshape(-1, len(size))
     return torch.cat((patches.new_zeros(prefix, len(size)), patches)) if prefix else patches
 
 
@@ -278,13 +286,7 @@ def _patches(part: object, merge: int, tokens_per_second: float | None, device: 
         )
     frames, height, width, seconds = Grid(*part)
     _check_sides("parts", (frames, height, width))
-    if height % merge or width % merge:
-        raise ArgumentError(
-            "parts",
-            expected=f"a height and width that spatial_merge ({merge}) divides",
-            got=(height, width),
-            todo="pass the grid of patches before the merge, or spatial_merge=1",
-        )
+    _check_merge("parts", (height, width), merge)
     patches = grid(frames, height // merge, width // merge, device=device)
     if seconds is None:
         return patches
@@ -300,6 +302,17 @@ def _patches(part: object, merge: int, tokens_per_second: float | None, device: 
     # 2/30 of a second is no float: without the guard frame 15 could fall just below its whole number
     times = (torch.arange(frames, dtype=torch.float64) * (seconds * tokens_per_second) + 1e-9).floor().long()
     return torch.cat((times.to(patches)[patches[:, :1]], patches[:, 1:]), dim=-1)
+
+
+def _check_merge(name: str, size: Sequence[int], merge: int) -> None:
+    check_size("merge", merge)
+    if size[-2] % merge or size[-1] % merge:
+        raise ArgumentError(
+            name,
+            expected=f"a height and width that the merge ({merge}) divides",
+            got=tuple(size[-2:]),
+            todo="pass the grid of patches before the merge, or a merge of 1",
+        )
 
 
 def _check_sides(name: str, size: Sequence[int]) -> None:
