@@ -91,7 +91,7 @@ def buckets(
             settings["parameters"] = Value(tables * number.value * heads.value, "derived", formula)
             if furthest.known and furthest.value > number.value // (4 if bidirectional else 2):
                 told = {"num_heads": heads.value, "num_buckets": number.value, "max_distance": furthest.value}
-                spec = PositionSpec("t5-bias", {**told, "bidirectional": bidirectional})
+                spec = PositionSpec("t5", {**told, "bidirectional": bidirectional})
         return Encoding(_kind("t5-bucket", frame), "scores", settings=settings, spec=spec)
 
     return read
@@ -120,8 +120,12 @@ def shaw(
             layers = len(frame.indices) if per_layer else 1
             formula = f"{layers} layers x {tables} x {rows} distances x {dim.value} channels, shared by heads"
             settings["parameters"] = Value(layers * tables * rows * dim.value, "derived", formula)
+        spec = None
+        if before.known and after.known and dim.known:
+            told = {"head_dim": dim.value, "max_distance": before.value, "max_future": after.value, "values": values}
+            spec = PositionSpec("shaw", told)
         where = "keys and values" if values else "scores"
-        return Encoding(_kind("shaw", frame), where, settings=settings, note="distances past the clip look alike")
+        return Encoding(_kind("shaw", frame), where, settings=settings, spec=spec, note="distances past the clip look alike")
 
     return read
 
@@ -153,9 +157,36 @@ def disentangled(*, when: Condition = _always) -> Reader:
         if span.known and frame.hidden_size.known:
             formula = f"2 x {span.value} relative positions x {frame.hidden_size.value} channels, shared by all layers"
             settings["parameters"] = Value(2 * span.value * frame.hidden_size.value, "derived", formula)
-        return Encoding(_kind("deberta", frame), "scores", settings=settings)
+        return Encoding(_kind("deberta", frame), "scores", settings=settings, spec=_disentangled_spec(frame, spread, settings))
 
     return read
+
+
+def _disentangled_spec(frame: Frame, spread: Value, settings: dict[str, Value]) -> PositionSpec | None:
+    heads, dim, width, context = (
+        frame.attention.num_heads,
+        frame.attention.head_dim,
+        frame.hidden_size,
+        frame.section.integer("max_relative_positions", least=-1),
+    )
+    if not context.known or context.value < 1:
+        context = frame.section.integer("max_position_embeddings")
+    terms = settings["terms"]
+    if not (heads.known and dim.known and width.known and context.known and terms.known and terms.value):
+        return None
+    if not set(terms.value) <= {"c2p", "p2c"}:
+        return None
+    newer = "v2" in frame.origin  # the first DeBERTa has no bias on the table's keys and no norm
+    told: dict[str, object] = {"num_heads": heads.value, "head_dim": dim.value, "max_distance": context.value}
+    told |= {"terms": list(terms.value), "hidden_size": width.value}
+    if spread.known and spread.value > 0:
+        if spread.value % 2 or context.value <= spread.value // 2:
+            return None
+        told["num_buckets"] = spread.value
+    told["shared_projections"] = bool(settings["share_att_key"].value)
+    told["key_bias"] = newer
+    told["norm"] = frame.section.text("norm_rel_ebd").value == "layer_norm"
+    return PositionSpec("disentangled", told)
 
 
 def _terms(frame: Frame) -> Value:
@@ -168,8 +199,8 @@ def _terms(frame: Frame) -> Value:
     return frame.section.strings("pos_att_type")
 
 
-def transformer_xl(*, when: Condition = _always, note: str = "") -> Reader:
-    """Sinusoids of the distance, projected and met by queries and two learned biases."""
+def transformer_xl(layout: str = "", *, when: Condition = _always, note: str = "") -> Reader:
+    """Sinusoids of the distance, projected and met by queries and two learned biases; `layout` of the sinusoid's channels."""
 
     def read(frame: Frame) -> Encoding | None:
         if not when(frame):
@@ -183,7 +214,13 @@ def transformer_xl(*, when: Condition = _always, note: str = "") -> Reader:
             one = width.value * heads.value * dim.value + 2 * heads.value * dim.value
             formula = f"{len(frame.indices)} layers x ({width.value} x {heads.value} x {dim.value} projection + 2 biases)"
             settings["parameters"] = Value(len(frame.indices) * one, "derived", formula)
-        return Encoding(_kind("transformer-xl", frame), "scores", settings=settings, note=note)
+        spec = None
+        if layout and heads.known and dim.known and width.known and width.value % 2 == 0:
+            told = {"num_heads": heads.value, "head_dim": dim.value, "layout": layout, "hidden_size": width.value}
+            spec = PositionSpec(
+                "transformer_xl", told if not clamp.known or clamp.value < 1 else {**told, "max_distance": clamp.value}
+            )
+        return Encoding(_kind("transformer-xl", frame), "scores", settings=settings, spec=spec, note=note)
 
     return read
 

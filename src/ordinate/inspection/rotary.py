@@ -42,7 +42,9 @@ class RotaryRule:
         fixed_base: the base where the code fixes it.
         scales: the kinds of layer that the file's scaling reaches; empty means all.
         axes, sharing: for positions of several axes, see `Rotation`.
-        sections, sections_interleaved: whether the scaling's dictionary may split the ladder into axes, and how.
+        sections, arrangement: whether the scaling's dictionary may split the ladder into axes, and how: "sections",
+            "interleaved", or "alternating" (ERNIE: height and width in turn, then time).
+        turns: frequencies in turns instead of radians, on coordinates from -1 to 1 (DINOv3).
         last: whether the last channels turn instead of the first.
         mscale_on_scores: whether the family's attention multiplies scores by YaRN's magnitude squared.
         label: what the file's dictionaries call a kind of layer.
@@ -65,7 +67,8 @@ class RotaryRule:
     axes: tuple[str, ...] = ("tokens",)
     sharing: str = ""
     sections: bool = True
-    sections_interleaved: bool = False
+    arrangement: str = "sections"
+    turns: bool = False
     last: bool = False
     mscale_on_scores: bool = False
     label: Callable[[str], str] = lambda kind: kind.removesuffix("/nope")
@@ -123,6 +126,8 @@ def _rotary(frame: Frame, rule: RotaryRule) -> Encoding:
     name = "rope" if len(axes) == 1 else "mrope" if sections is not None else "rope2d" if len(axes) == 2 else "rope3d"
     kind = Value(name, "family" if sections is None else "file", frame.origin if sections is None else sections.detail)
     note = "turns by minus the angle: a checkpoint is not interchangeable with the usual direction" if rule.turns_back else ""
+    if rule.turns:
+        note = "angles are 2 pi times frequency times a coordinate from -1 to 1"
     return Encoding(kind, "queries and keys", rotation, spec=_spec(rotation, rule), note=note)
 
 
@@ -311,8 +316,11 @@ def _sections(frame: Frame, rule: RotaryRule, held: list[Section]) -> tuple[tupl
             if axes is None:
                 return None
             flag = place.flag("mrope_interleaved")
-            mixed = flag.value if flag.source == "file" else rule.sections_interleaved
-            return axes, "interleaved" if mixed else "sections", whole
+            if rule.arrangement == "alternating":
+                return ("height", "width", "time"), "alternating", whole
+            if flag.source == "file":
+                return axes, "interleaved" if flag.value else "sections", whole
+            return axes, rule.arrangement, whole
     return None
 
 
@@ -369,12 +377,24 @@ def _spec(rotation: Rotation, rule: RotaryRule) -> PositionSpec | None:
     if settings["head_dim"] != rotary_dim.value:
         settings["rotary_dim"] = rotary_dim.value
     if rotation.sections is not None:
-        settings["sections"] = list(rotation.sections.value)
-        settings["interleaved_axes"] = rotation.sharing == "interleaved"
-        return PositionSpec("multimodal-rotary", settings, rotation.scaling)
-    if len(rotation.axes) > 1:
-        if rotation.sharing != "ladder each":
+        if rotation.depends_on_length or len(rotation.axes) != 3:
             return None
-        settings["num_axes"] = len(rotation.axes)
-        return PositionSpec("axial-rotary", settings, rotation.scaling)
+        sizes = list(rotation.sections.value)
+        height_first = rotation.sharing == "alternating"
+        settings["sections"] = [sizes[2], sizes[0], sizes[1]] if height_first else sizes
+        settings["arrangement"] = ARRANGEMENTS[rotation.sharing]
+        fits = sum(sizes) * 2 == rotary_dim.value
+        return PositionSpec("multimodal-rotary", settings, rotation.scaling) if fits else None
+    if len(rotation.axes) > 1:
+        if rule.turns or rotation.scaling is not None or rotary_dim.value != rotation.head_dim.value:
+            return None
+        settings.pop("rotary_dim", None)
+        ladder = {"ladder each": "own", "alternating": "dealt"}.get(rotation.sharing)
+        if ladder is None or (rotary_dim.value // 2) % len(rotation.axes) or len(rotation.axes) not in (2, 3):
+            return None
+        return PositionSpec("axial-rotary", {**settings, "axes": len(rotation.axes), "ladder": ladder})
     return PositionSpec("rotary", settings, rotation.scaling)
+
+
+ARRANGEMENTS = {"sections": "contiguous", "interleaved": "interleaved", "alternating": "alternating"}
+"""How `ordinate.position.MultimodalRotary` calls them."""

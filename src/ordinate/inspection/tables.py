@@ -168,7 +168,7 @@ def fixed(kind: str, where: str, note: str) -> Reader:
     """An encoding that is named and placed, but read no further: its details stand in code, not in the config."""
 
     def read(frame: Frame) -> Encoding | None:
-        return Encoding(_kind(kind, frame), where, note=note)
+        return Encoding(_kind(kind, frame), where, spec=PositionSpec("none") if kind == "none" else None, note=note)
 
     return read
 

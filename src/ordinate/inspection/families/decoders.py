@@ -204,11 +204,11 @@ DECODERS: dict[str, Family] = {
         "hunyuan_vl_text",
         decoder(rope(HALF), pattern=leading),
     ),
-    **_alike("qwen3_vl_text qwen3_vl_moe_text cosmos3_edge_text", decoder(rope(RotaryRule("half", sections_interleaved=True)))),
+    **_alike("qwen3_vl_text qwen3_vl_moe_text cosmos3_edge_text", decoder(rope(RotaryRule("half", arrangement="interleaved")))),
     **_alike("glm4v_text glm_ocr_text cohere glm glm4 helium ernie4_5 ernie4_5_moe", decoder(rope(PAIRS))),
     **_alike("blt_global_transformer blt_local_decoder blt_local_encoder", decoder(rope(PAIRS))),
-    # the Ernie vision model permutes its frequencies over axes: the set of them is the plain ladder's
-    "ernie4_5_vl_moe_text": decoder(rope(PAIRS)),
+    # the Ernie vision model deals its frequencies out to height and width in turn: the set of them is the plain ladder's
+    "ernie4_5_vl_moe_text": decoder(rope(RotaryRule("interleaved", arrangement="alternating"))),
     "nanochat": decoder(rope(RotaryRule("half", turns_back=True))),
     "gpt_oss": decoder(rope(HALF), pattern=every((), 2)),
     **_alike("gptj codegen", decoder(rope(RotaryRule("interleaved", fixed_base=10000.0)))),
@@ -251,7 +251,7 @@ DECODERS: dict[str, Family] = {
         rope(PAIRS, rotates=only_windowed), pattern=every(("sliding_window_pattern",), 4), mark=_leading_dense
     ),
     "cohere_compass_text": decoder(
-        rope(RotaryRule("interleaved", sections_interleaved=True), rotates=unless_nulled),
+        rope(RotaryRule("interleaved", arrangement="interleaved"), rotates=unless_nulled),
         pattern=every(("sliding_window_pattern",), 4),
     ),
     **_alike("exaone4 exaone_moe", decoder(rope(HALF, rotates=only_windowed), pattern=every(("sliding_window_pattern",), 4))),

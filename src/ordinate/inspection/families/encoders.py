@@ -148,7 +148,7 @@ ENCODERS: dict[str, Family] = {
     "lilt": encoder(learned(*ROWS, skipped=2), BOXES),
     **_alike("deberta deberta-v2", DEBERTA),
     "funnel": encoder(transformer_xl(note="relative sinusoids, shortened with the stream")),
-    "xlnet": encoder(transformer_xl(note="both directions under attn_type bi; no longest length"), claimed=()),
+    "xlnet": encoder(transformer_xl("half", note="both directions under attn_type bi; no longest length"), claimed=()),
     "canine": encoder(learned("num_hash_buckets"), claimed=ROWS),
     "reformer": encoder(
         only_if(

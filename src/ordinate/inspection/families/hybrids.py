@@ -46,11 +46,11 @@ HYBRIDS: dict[str, Family] = {
     **_alike(
         "qwen3_5_text qwen3_5_moe_text",
         decoder(
-            rope(RotaryRule("half", sections_interleaved=True)), pattern=every(("full_attention_interval",), 4, often=LINEAR)
+            rope(RotaryRule("half", arrangement="interleaved")), pattern=every(("full_attention_interval",), 4, often=LINEAR)
         ),
     ),
     "qwen4_exp_text": decoder(
-        rope(RotaryRule("half", sections_interleaved=True)),
+        rope(RotaryRule("half", arrangement="interleaved")),
         pattern=every(("full_attention_interval",), 4, often=LINEAR, seldom="indexed_attention"),
     ),
     "bamba": decoder(

@@ -76,7 +76,7 @@ LATENT: dict[str, Family] = {
     **_alike("kimi_k2", decoder(rope(PAIRS), "DeepSeek-V3's code", attention=latent())),
     **_alike("deepseek_v32 glm_moe_dsa axk2", decoder(rope(PAIRS), attention=latent(indexer=True), pattern=INDEXED)),
     "hy_v4": decoder(rope(HALF), attention=latent(indexer=True), pattern=INDEXED),
-    "hy_v4_vl_text": decoder(rope(replace(PAIRS, sections_interleaved=True)), attention=latent(indexer=True), pattern=INDEXED),
+    "hy_v4_vl_text": decoder(rope(replace(PAIRS, arrangement="interleaved")), attention=latent(indexer=True), pattern=INDEXED),
     "minicpm3": decoder(rope(HALF), attention=latent()),
     "bailing_hybrid": decoder(rope(PAIRS), attention=latent(), pattern=every(("layer_group_size",), 6, often=LINEAR)),
     "kimi_linear": decoder(

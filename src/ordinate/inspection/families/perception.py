@@ -123,7 +123,7 @@ PERCEPTION: dict[str, Family] = {
     "llama4_vision_model": tower(
         fixed("rope2d", "queries and keys", "complex rotation by two axes over half of the head each"), image_table(prefix=1)
     ),
-    **_alike("dinov3_vit sapiens2 eomt_dinov3", tower(_axial())),
+    **_alike("dinov3_vit sapiens2 eomt_dinov3", tower(_axial(turns=True))),
     "gemma4_vision": tower(_axial(), fixed("learned", "input", "learned tables of both axes (position_embedding_size)")),
     "vjepa2": tower(fixed("rope3d", "queries and keys", "a ladder each for frame, height and width, from code"), name="video"),
     # displacements and windows

@@ -64,7 +64,7 @@ SOUND: dict[str, Family] = {
     ),
     "sew-d": tower(convolution(), disentangled(when=flagged("relative_attention")), name="audio"),
     "wav2vec2-conformer": tower(
-        transformer_xl(when=named("relative", key="position_embeddings_type", default="relative")),
+        transformer_xl("interleaved", when=named("relative", key="position_embeddings_type", default="relative")),
         only_if(named("rotary", key="position_embeddings_type", default="relative"), rope(RotaryRule("half"))),
         name="audio",
     ),
@@ -74,11 +74,11 @@ SOUND: dict[str, Family] = {
             right=("right_max_position_embeddings",),
             when=named("relative_key", key="position_embeddings_type", default="relative_key"),
         ),
-        transformer_xl(when=named("relative", key="position_embeddings_type", default="relative_key")),
+        transformer_xl("interleaved", when=named("relative", key="position_embeddings_type", default="relative_key")),
         only_if(named("rotary", key="position_embeddings_type", default="relative_key"), rope(RotaryRule("half"))),
         name="audio",
     ),
-    **_alike("parakeet_encoder", tower(transformer_xl(), name="audio")),
+    **_alike("parakeet_encoder", tower(transformer_xl("interleaved"), name="audio")),
     "vits": tower(shaw(reach=("window_size",), values=True), name="text"),
     "whisper": Family(
         (
