@@ -8,16 +8,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Literal, overload
+from typing import Literal, get_args, overload
 
 import torch
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
-from ordinate.attention.masks import Causal, Mask, _mask, check_mask
+from ordinate.attention.linear_memory import linear_memory_attention
+from ordinate.attention.masks import Causal, Mask, Window, _mask, check_mask, rules
 from ordinate.attention.reference import reference_attention
+from ordinate.attention.terms import ScoreTerm, sum_of_biases
 from ordinate.errors import ArgumentError, ArgumentTypeError, RefusedError, ShapeError
+from ordinate.position.axes import on_every_axis, reading_order
 from ordinate.position.indices import check_positions
+from ordinate.position.multiaxis import check_axis_positions
 from ordinate.position.protocols import (
     AddsToEmbeddings,
     BiasesScores,
@@ -36,7 +40,7 @@ from ordinate.shapes import check_shape
 
 __all__ = ["Encoding", "Implementation", "attend"]
 
-Implementation = Literal["auto", "reference", "sdpa"]
+Implementation = Literal["auto", "reference", "sdpa", "blocked", "flex"]
 Encoding = AddsToEmbeddings | RotatesHeads | RotatesQueriesAndKeys | BiasesScores | ComputesScores
 
 
@@ -90,7 +94,8 @@ def attend(
         query: [B, H, T, D].
         key: [B, G, S, D]; G divides H, and key-value head g serves query heads g H/G to (g+1) H/G - 1.
         value: [B, G, S, V].
-        query_positions: [T] or [B, T]; needed by encodings and by position-aware masks.
+        query_positions: [T] or [B, T]; needed by encodings and by position-aware masks. Where the encoding has several axes,
+            [T, A] or [B, T, A]; a causal mask then goes by the order in which they are read.
         key_positions: [S] or [B, S], of every key, cached ones included; by default those of the queries, where T equals S.
         encoding: one encoding of any face, or a sequence of them. One that rotates turns queries and keys; one that biases is
             added to the scaled scores; one that adds to embeddings is added to queries and keys but not to values, as in DETR
@@ -99,7 +104,9 @@ def attend(
         mask: which keys are visible, see `ordinate.attention.masks`.
         scale: factor on the products, by default the encoding's `own_scale` if it has one, else 1 / sqrt(D).
         impl: "reference" is the formula, float32 or wider; "sdpa" is torch's kernel, in the dtype of the inputs; "auto" takes
-            sdpa unless weights are asked for, or a bias meets half precision, which would round it.
+            sdpa unless weights are asked for, or a bias meets half precision, which would round it. Two make no [T, S]
+            tensor: "blocked", any device, float32 or wider inside, trains, eager; and "flex", torch's FlexAttention, compiled
+            for the encoding on first use (many seconds) and without gradients on a CPU.
         empty_rows: what to do with a query that sees no key: raise (in eager mode), or give zeros.
         return_weights: also return the weights [B, H, T, S], float32 or wider.
 
@@ -111,7 +118,8 @@ def attend(
         ArgumentError: positions that are missing, a query that sees no key, NaN in an input (looked for in eager mode on a
             CPU, after NaN has reached the output).
         ArgumentTypeError: differing dtypes, positions in half precision, a mask that is a plain tensor.
-        RefusedError: weights from an implementation that has none.
+        RefusedError: weights from an implementation that has none, gradients from "flex" on a CPU, an encoding that a named
+            implementation cannot carry out.
 
     Source: Vaswani et al. 2017, arXiv 1706.03762, eq. 1; Ainslie et al. 2023, arXiv 2305.13245.
 
@@ -125,39 +133,68 @@ def attend(
     encodings = _encodings(encoding)
     if mask is not None:
         _mask("mask", mask)
-    if impl not in ("auto", "reference", "sdpa"):
-        raise ArgumentError("impl", expected="'auto', 'reference' or 'sdpa'", got=impl, todo="leave it out for 'auto'")
-    if return_weights and impl == "sdpa":
-        raise RefusedError("impl", expected="an implementation that forms weights", got="sdpa", todo="take impl='reference'")
+    if impl not in get_args(Implementation):
+        raise ArgumentError(
+            "impl", expected=f"one of {list(get_args(Implementation))}", got=impl, todo="leave it out for 'auto'"
+        )
+    if empty_rows not in ("error", "zeros"):
+        raise ArgumentError("empty_rows", expected="'error' or 'zeros'", got=empty_rows, todo="leave it out for 'error'")
+    if return_weights and impl not in ("auto", "reference"):
+        raise RefusedError("impl", expected="an implementation that forms weights", got=impl, todo="take impl='reference'")
     if scale is None:
         own = [one.own_scale for one in encodings if hasattr(one, "own_scale")]
         scale = own[0] if own else 1.0 / math.sqrt(query.shape[-1])
     elif not math.isfinite(scale):
         raise ArgumentError("scale", expected="a finite factor", got=scale, todo="leave it out for 1 / sqrt(D)")
 
-    positions = _positions(query_positions, key_positions, shape, needed=bool(encodings) or bool(mask and mask.needs_positions))
+    axes = _axes(encodings)
+    needed = bool(encodings) or bool(mask and mask.needs_positions)
+    positions = _positions(query_positions, key_positions, shape, needed=needed, axes=axes)
+    order = _order(*positions, mask, axes)
     given = {"query": query, "key": key, "value": value}
+    query, key, terms, product = _apply_encodings(encodings, query, key, *positions, scale=scale)
+    on_values = [one for one in encodings if adds_to_values(one)]
+    if on_values and impl not in ("auto", "reference"):
+        raise RefusedError("impl", expected="an implementation that forms weights", got=impl, todo="take impl='reference'")
+    if impl == "blocked" or impl == "flex":
+        output = linear_memory_attention(
+            query,
+            key,
+            value,
+            scale=scale,
+            terms=terms,
+            product=product,
+            mask=mask,
+            positions=order,
+            impl=impl,
+            zero_empty_rows=empty_rows == "zeros",
+        )
+        _refuse_nan(output, given)
+        return output
     visible = None
     if mask is not None and any(reads_mask(one) for one in encodings):
-        visible = _visible(mask, *positions, shape, empty_rows)
-    query, key, bias, scores = _apply_encodings(encodings, query, key, *positions, scale=scale, visible=visible)
-    on_values = [one for one in encodings if adds_to_values(one)]
+        visible = _visible(mask, *order, shape, empty_rows)
+    bias, scores = sum_of_biases(terms, visible), None if product is None else product.form()
+    if bias is not None and bias.shape[1] != 1 and bias.shape[1] != query.shape[1]:
+        raise ShapeError(
+            "encoding", expected=f"a bias for {query.shape[1]} heads", got=f"{bias.shape[1]}", todo="build it with num_heads=H"
+        )
 
-    plainly_causal = bias is None and scores is None and isinstance(mask, Causal) and _same_rising(*positions)
+    plainly_causal = bias is None and scores is None and isinstance(mask, Causal) and _same_rising(*order)
     if mask is not None and visible is None and not plainly_causal:
-        visible = _visible(mask, *positions, shape, empty_rows)
+        visible = _visible(mask, *order, shape, empty_rows)
     chosen = impl
     if impl == "auto":
         rounds_bias = bias is not None and query.dtype in (torch.float16, torch.bfloat16)
         chosen = "reference" if return_weights or rounds_bias or on_values or scores is not None else "sdpa"
-    elif impl == "sdpa" and (on_values or scores is not None):
+    elif impl == "sdpa" and scores is not None:
         raise RefusedError("impl", expected="an implementation that forms weights", got="sdpa", todo="take impl='reference'")
     if chosen == "sdpa":
         output = _sdpa(query, key, value, scale=scale, bias=bias, visible=visible, causal=plainly_causal)
         weights = None
     else:
         if plainly_causal:
-            visible = mask.visible(*positions)  # type: ignore[union-attr]
+            visible = mask.visible(*order)  # type: ignore[union-attr]
         output, weights = reference_attention(query, key, value, scale=scale, bias=bias, visible=visible, scores=scores)
         for one in on_values:
             output = output + one.value_term(weights, *positions).to(output.dtype)
@@ -209,7 +246,12 @@ def _encodings(encoding: Encoding | Sequence[Encoding] | None) -> tuple[Encoding
 
 
 def _positions(
-    query_positions: Tensor | None, key_positions: Tensor | None, shape: tuple[int, int, int, int], *, needed: bool
+    query_positions: Tensor | None,
+    key_positions: Tensor | None,
+    shape: tuple[int, int, int, int],
+    *,
+    needed: bool,
+    axes: int | None,
 ) -> tuple[Tensor, Tensor]:
     batch, _, length, keys = shape
     if query_positions is None:
@@ -222,7 +264,7 @@ def _positions(
             )
         nothing = torch.zeros(0, dtype=torch.int64)
         return nothing, nothing
-    check_positions("query_positions", query_positions, length=length, batch=batch)
+    _check_positions("query_positions", query_positions, axes, length=length, batch=batch)
     if key_positions is None:
         if keys != length:
             raise ArgumentError(
@@ -232,8 +274,44 @@ def _positions(
                 todo="pass indices.consecutive(S) where the cache starts at 0",
             )
         return query_positions, query_positions
-    check_positions("key_positions", key_positions, length=keys, batch=batch)
+    _check_positions("key_positions", key_positions, axes, length=keys, batch=batch)
     return query_positions, key_positions
+
+
+def _axes(encodings: tuple[Encoding, ...]) -> int | None:
+    """How many numbers a position has, as the encodings say; None where it is one number."""
+    said = {getattr(one, "axes", None) for one in encodings}
+    if len(said) > 1:
+        raise RefusedError(
+            "encoding",
+            expected="encodings whose positions have the same axes",
+            got=", ".join(f"{type(one).__name__} with {getattr(one, 'axes', 1)}" for one in encodings),
+            todo="apply one of them to queries and keys before attend",
+        )
+    return said.pop() if said else None
+
+
+def _check_positions(name: str, positions: Tensor, axes: int | None, *, length: int, batch: int) -> None:
+    if axes is None or (isinstance(positions, Tensor) and positions.ndim == 1):  # text, the same on every axis
+        check_positions(name, positions, length=length, batch=batch)
+    else:
+        check_axis_positions(name, positions, axes, length=length, batch=batch)
+
+
+def _order(query_positions: Tensor, key_positions: Tensor, mask: Mask | None, axes: int | None) -> tuple[Tensor, Tensor]:
+    """What the mask compares: the positions, or the order in which positions with axes are read."""
+    both_text = query_positions.ndim == 1 and key_positions.ndim == 1
+    if axes is None or mask is None or not mask.needs_positions or both_text:
+        return query_positions, key_positions
+    if any(isinstance(rule, Window) for rule in rules(mask)):
+        raise RefusedError(
+            "mask",
+            expected="rules that compare positions with axes (Causal), or that hold a tensor of their own",
+            got="a Window, which counts positions along one axis",
+            todo="make windows with Documents, one number for each window",
+        )
+    lifted = (on_every_axis(each, axes) if each.ndim == 1 else each for each in (query_positions, key_positions))
+    return reading_order(*lifted)
 
 
 def _apply_encodings(
@@ -244,11 +322,10 @@ def _apply_encodings(
     key_positions: Tensor,
     *,
     scale: float,
-    visible: Tensor | None,
-) -> tuple[Tensor, Tensor, Tensor | None, Tensor | None]:
-    """Queries, keys, the sum of biases, and scores if one computes them, after every encoding has acted in the order given."""
-    bias: Tensor | None = None
-    scores: Tensor | None = None
+) -> tuple[Tensor, Tensor, list[ScoreTerm], ScoreTerm | None]:
+    """Queries, keys, biases yet to be formed, and what computes the scores if one does: every encoding in the order given."""
+    terms: list[ScoreTerm] = []
+    product: ScoreTerm | None = None
     for one in encodings:
         if adds_to_embeddings(one):
             query = query + _over_heads("query", one.encode(query_positions), query)
@@ -258,24 +335,13 @@ def _apply_encodings(
         elif rotates_heads(one):
             query, key = one.rotate(query, query_positions), one.rotate(key, key_positions)
         if biases_scores(one):
-            if reads_mask(one):
-                term = one.bias(query_positions, key_positions, query, key, scale, visible=visible)  # type: ignore[call-arg]
-            elif one.needs_content:
-                term = one.bias(query_positions, key_positions, query, key, scale)
-            else:
-                term = one.bias(query_positions, key_positions)
-            bias = term if bias is None else bias + term
+            seen = (query, key) if one.needs_content else (None, None)
+            terms.append(ScoreTerm(one, query_positions, key_positions, query=seen[0], key=seen[1], scale=scale))
         if computes_scores(one):
-            if scores is not None:
+            if product is not None:
                 raise ArgumentError("encoding", expected="one that computes scores", got="two", todo="drop one of them")
-            scores = one.scores(query, key, query_positions, key_positions, scale)
-    if bias is not None and bias.ndim == 3:
-        bias = bias.unsqueeze(0)
-    if bias is not None and bias.shape[1] != 1 and bias.shape[1] != query.shape[1]:
-        raise ShapeError(
-            "encoding", expected=f"a bias for {query.shape[1]} heads", got=f"{bias.shape[1]}", todo="build it with num_heads=H"
-        )
-    return query, key, bias, scores
+            product = ScoreTerm(one, query_positions, key_positions, query, key, scale)
+    return query, key, terms, product
 
 
 def _over_heads(name: str, vectors: Tensor, heads: Tensor) -> Tensor:
@@ -311,8 +377,6 @@ def _visible(
 ) -> Tensor:
     visible = mask.visible(query_positions, key_positions)
     check_mask(mask, visible, shape)
-    if empty_rows not in ("error", "zeros"):
-        raise ArgumentError("empty_rows", expected="'error' or 'zeros'", got=empty_rows, todo="leave it out for 'error'")
     if empty_rows == "error" and not torch.compiler.is_compiling():
         empty = ~visible.any(-1)
         if bool(empty.any()):

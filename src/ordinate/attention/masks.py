@@ -6,13 +6,14 @@ of a long context all get the right mask from the same rule. `True` means visibl
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
 import torch
 from torch import Tensor
 
-from ordinate.errors import ArgumentError, ArgumentTypeError, ShapeError
+from ordinate.errors import ArgumentError, ArgumentTypeError, RefusedError, ShapeError
 from ordinate.shapes import check_shape
 
 __all__ = ["Causal", "Documents", "Mask", "Padding", "Window"]
@@ -26,6 +27,18 @@ class Mask:
     def visible(self, query_positions: Tensor, key_positions: Tensor) -> Tensor:
         """Bool that broadcasts to [B, H, T, S], for positions [T] or [B, T] and [S] or [B, S]."""
         raise NotImplementedError
+
+    def part(self, queries: slice, keys: slice) -> Mask:
+        """The same rule for some of the queries and keys, which come with their own positions.
+
+        A rule on positions alone is its own part; one that holds a tensor cuts it.
+        """
+        raise RefusedError(
+            "mask",
+            expected="a rule that can be asked for a part of the pairs",
+            got=f"{type(self).__name__}, which has no `part`",
+            todo="write part(queries, keys), or take impl='reference' or 'sdpa'",
+        )
 
     def __and__(self, other: Mask) -> Mask:
         return Both(self, _mask("mask", other))
@@ -47,6 +60,9 @@ class Causal(Mask):
 
     def visible(self, query_positions: Tensor, key_positions: Tensor) -> Tensor:
         return _distance(query_positions, key_positions) >= 0
+
+    def part(self, queries: slice, keys: slice) -> Mask:
+        return self
 
 
 @dataclass(frozen=True)
@@ -81,6 +97,9 @@ class Window(Mask):
         if self.both_sides:
             return distance.abs() < self.window_keys
         return (distance >= 0) & (distance < self.window_keys)
+
+    def part(self, queries: slice, keys: slice) -> Mask:
+        return self
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,6 +136,10 @@ class Documents(Mask):
         keys = self.query_documents if self.key_documents is None else self.key_documents
         return _heads(self.query_documents.unsqueeze(-1) == keys.unsqueeze(-2))
 
+    def part(self, queries: slice, keys: slice) -> Mask:
+        of_keys = self.query_documents if self.key_documents is None else self.key_documents
+        return Documents(self.query_documents[..., queries], of_keys[..., keys])
+
 
 @dataclass(frozen=True, eq=False)
 class Padding(Mask):
@@ -152,6 +175,9 @@ class Padding(Mask):
     def visible(self, query_positions: Tensor, key_positions: Tensor) -> Tensor:
         return _heads(self.key_mask.bool().unsqueeze(-2))
 
+    def part(self, queries: slice, keys: slice) -> Mask:
+        return Padding(self.key_mask[..., keys].bool())
+
 
 @dataclass(frozen=True)
 class Both(Mask):
@@ -166,6 +192,9 @@ class Both(Mask):
 
     def visible(self, query_positions: Tensor, key_positions: Tensor) -> Tensor:
         return self.first.visible(query_positions, key_positions) & self.second.visible(query_positions, key_positions)
+
+    def part(self, queries: slice, keys: slice) -> Mask:
+        return Both(self.first.part(queries, keys), self.second.part(queries, keys))
 
 
 @dataclass(frozen=True)
@@ -182,6 +211,9 @@ class Either(Mask):
     def visible(self, query_positions: Tensor, key_positions: Tensor) -> Tensor:
         return self.first.visible(query_positions, key_positions) | self.second.visible(query_positions, key_positions)
 
+    def part(self, queries: slice, keys: slice) -> Mask:
+        return Either(self.first.part(queries, keys), self.second.part(queries, keys))
+
 
 @dataclass(frozen=True)
 class Not(Mask):
@@ -195,6 +227,20 @@ class Not(Mask):
 
     def visible(self, query_positions: Tensor, key_positions: Tensor) -> Tensor:
         return ~self.rule.visible(query_positions, key_positions)
+
+    def part(self, queries: slice, keys: slice) -> Mask:
+        return Not(self.rule.part(queries, keys))
+
+
+def rules(mask: Mask) -> Iterator[Mask]:
+    """The plain rules that `mask` is joined from."""
+    if isinstance(mask, Both | Either):
+        yield from rules(mask.first)
+        yield from rules(mask.second)
+    elif isinstance(mask, Not):
+        yield from rules(mask.rule)
+    else:
+        yield mask
 
 
 def _distance(query_positions: Tensor, key_positions: Tensor) -> Tensor:

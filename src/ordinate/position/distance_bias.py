@@ -1,7 +1,7 @@
 """Biases that depend on the distance between query and key alone: what they share.
 
 A member answers `of_distance`; the bias of any two sets of positions follows from it. They are computed from distances, never
-from absolute positions, so they stay exact in any dtype and far out, and n consecutive tokens have no more than 2n - 1 different
+from absolute positions, so they stay exact in any dtype and far out, and n consecutive tokens have at most 2n - 1 different
 values: that is what keeps memory linear in `ordinate.attention.blocked`.
 """
 

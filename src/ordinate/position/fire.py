@@ -99,13 +99,14 @@ class FIRE(nn.Module):
         c, threshold, first, first_bias, last, last_bias = self._wide()
         last = last.contiguous()
         of_query, of_key = one_position(query_positions), one_position(key_positions)
+        psi, units = self._psi, self.hidden_dim
 
         def mod(score: Tensor, batch: Tensor, head: Tensor, query: Tensor, key: Tensor) -> Tensor:
             position = of_query(batch, query)
-            normaliser = self._psi(c, torch.maximum(position.to(c.dtype), threshold)) + 1e-6
-            share = self._psi(c, (position - of_key(batch, key)).to(c.dtype)) / normaliser
+            normaliser = psi(c, torch.maximum(position.to(c.dtype), threshold)) + 1e-6
+            share = psi(c, (position - of_key(batch, key)).to(c.dtype)) / normaliser
             value = last_bias[head]
-            for unit in range(self.hidden_dim):
+            for unit in range(units):
                 value = value + last[head, unit] * (share * first[unit] + first_bias[unit]).relu()
             return score + value
 

@@ -36,7 +36,7 @@ class Kerple(DistanceBias):
     Raises:
         ArgumentError: no heads, or an unknown kernel.
 
-    Source: Chi et al. 2022, arXiv 2205.09921, the "power" and "log" variants of the introduction.
+    Source: Chi et al. 2022, arXiv 2205.09921, the "log" and "power" variants.
 
     >>> kerple = Kerple(1)
     >>> kerple.set_coefficients(torch.tensor([2.0]), torch.tensor([1.0]))
