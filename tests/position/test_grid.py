@@ -49,12 +49,10 @@ def test_mae_puts_width_first_and_zeros_for_the_class_token(size):
     assert_close(ours, torch.from_numpy(mae_authors(32, size, True)), rtol=0, atol=1e-12)
 
 
-def test_transformers_has_height_first_where_mae_has_width_first():
-    """transformers 5.24 writes [sin h, cos h, sin w, cos w] for ViT-MAE; the authors' checkpoints have w first. A checkpoint
-    carries its table, so only a model built anew differs."""
-    model = pytest.importorskip("transformers.models.vit_mae.modeling_vit_mae")
+def test_aimv2_has_height_first_where_mae_has_width_first():
+    model = pytest.importorskip("transformers.models.aimv2.modeling_aimv2")
     theirs = model.build_2d_sinusoidal_position_embedding(3, 5, 32, cls_token=True)
-    ours = SinusoidalGrid.named("transformers", 32).table(3, 5, class_tokens=1)
+    ours = SinusoidalGrid.named("aimv2", 32).table(3, 5, class_tokens=1)
     assert_close(ours, theirs, rtol=0, atol=1e-7)
     mae = SinusoidalGrid.named("mae", 32)
     assert not torch.allclose(mae.table(3, 5), theirs[1:], atol=1e-2)
@@ -168,7 +166,7 @@ def test_a_grid_ends_and_says_so(positions, error, words):
         (lambda: SinusoidalGrid(8, coordinates="unit"), ArgumentError, "coordinates: expected one of"),
         (lambda: SinusoidalGrid(8).table(4), ShapeError, "size: expected 2 sizes, got (4,)"),
         (lambda: SinusoidalGrid(8).table(2, 2, class_tokens=-1), ArgumentError, "class_tokens: expected 0 or more"),
-        (lambda: SinusoidalGrid.named("vit", 8), ArgumentError, "convention: expected one of ['detr', 'mae', 'timm'"),
+        (lambda: SinusoidalGrid.named("vit", 8), ArgumentError, "convention: expected one of ['aimv2', 'detr', 'mae', 'timm'"),
         (lambda: LearnedGrid((2,), 4), ArgumentError, "size: expected (height, width) or (frames, height, width), got (2,)"),
         (lambda: LearnedGrid((2, 0), 4), ArgumentError, "size: expected 1 or more, got 0"),
         (lambda: LearnedGrid((2, 2), 0), ArgumentError, "dim: expected 1 or more, got 0"),

@@ -27,7 +27,7 @@ Arrangement = Literal["halves", "alternating", "sines-first"]
 
 GRID_CONVENTIONS: dict[str, dict[str, Any]] = {
     "mae": {"order": (1, 0)},
-    "transformers": {},
+    "aimv2": {},
     "timm": {"arrangement": "sines-first"},
     "detr": {"arrangement": "alternating", "coordinates": "detr"},
 }
@@ -94,8 +94,8 @@ class SinusoidalGrid(nn.Module):
         """The encoding as a published family has it, with any setting changed by name.
 
         Args:
-            convention: "mae" (MAE's authors, MoCo v3, DiT: width first), "transformers" (its ViT-MAE, RT-DETR, AIMv2: the
-                same with height first), "timm" (`build_sincos2d_pos_embed`), "detr" (normalised; temperature is `base`).
+            convention: "mae" (MAE, MoCo v3, DiT: width first), "aimv2" (the same with height first), "timm"
+                (`build_sincos2d_pos_embed`), "detr" (normalised; temperature is `base`).
             dim: channels D.
             changes: arguments of the class.
 
