@@ -32,9 +32,10 @@ DEPTH_LIMIT = 64
 """Levels of nesting that are accepted; configs in use have up to 6."""
 
 _CONFIG_NAME, _GGUF = "config.json", b"GGUF"
-_HUB_ID = re.compile(r"(?P<repository>[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?)(@(?P<revision>[\w./-]+))?")
+# patterns are compiled where they are used: most files need neither, and compiling them delays every start
+_HUB_ID = r"(?P<repository>[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?)(@(?P<revision>[\w./-]+))?"
 # a number that is none matters where position reads it; Mamba's time_step_limit is infinite by design
-_READ_KEY = re.compile(
+_READ_KEY = (
     r"rope|rotary|theta|base|factor|scal|alpha|beta|position|context|window|length|seq|head|dim|hidden|layer|bucket|distance"
 )
 
@@ -204,7 +205,7 @@ def _parse(data: bytes, name: str) -> tuple[dict[str, Any], str]:
     for depth, where, key, value in _leaves(config):
         if depth > DEPTH_LIMIT:
             raise _too_deep(name)
-        if isinstance(value, float) and not math.isfinite(value) and _READ_KEY.search(key):
+        if isinstance(value, float) and not math.isfinite(value) and re.search(_READ_KEY, key):
             raise DataError(
                 name,
                 expected=f"a finite number for {where}",
@@ -285,7 +286,7 @@ def _too_deep(name: str) -> DataError:
 
 def _fetch(name: str) -> Path:
     """The config of a model on the hub, from the cache or the network."""
-    asked = _HUB_ID.fullmatch(name)
+    asked = re.fullmatch(_HUB_ID, name)
     if asked is None or name.endswith((".json", ".gguf")) or ".." in name:
         raise MissingDataError(
             name, expected="a file or directory", got="nothing there", todo="check the path, or give a hub id owner/name"
