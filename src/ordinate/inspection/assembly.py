@@ -63,7 +63,7 @@ def _standing(layer: LayerKind) -> tuple[bool, bool, bool, int]:
     return (
         layer.rotation is None,
         not layer.encodings,
-        layer.window_keys.value is not None,
+        layer.window_keys.value is not None or not layer.window_keys.known,
         layer.indices[0] if layer.indices else 0,
     )
 

@@ -191,6 +191,8 @@ def window_keys(section: Section, stack: Stack, kind: str) -> Value:
     if kind == "chunked_attention":
         chunk = section.integer("attention_chunk_size")
         return chunk if chunk.known else unknown("no attention_chunk_size in the file")
+    if kind == "window_attention":
+        return unknown("attention inside windows of the image, whose number of patches the config does not state")
     if kind not in WINDOWED:
         return Value(None, "family", "no window in these layers")
     width = section.integer(*stack.window)

@@ -49,8 +49,9 @@ def family_of(model_type: str) -> Family | None:
     row = FAMILIES.get(model_type)
     if row is None and known is None:
         return None
-    if known is None:
-        return row
+    if known is None and row is not None:
+        return row if row.origin else replace(row, origin=f"the code of {model_type}")
+    assert known is not None
     origin = f"{model_type} in {VERSION}"
     if row is None:
         reason = "" if known["parts"] else f"the position code of {origin} has not been read"
