@@ -60,7 +60,8 @@ GROUND = [
     Member("alibi-symmetric", lambda: ALiBi(HEADS, symmetric=True), "biases"),
 ]
 
-from tests.position.rows_relative import ROWS as RELATIVE  # noqa: E402  (rows need Member)
+from tests.position.rows_axes import ROWS as AXES  # noqa: E402  (rows need Member)
+from tests.position.rows_relative import ROWS as RELATIVE  # noqa: E402
 from tests.position.rows_rotary import ROWS as ROTARY  # noqa: E402
 
-MEMBERS = GROUND + RELATIVE + ROTARY
+MEMBERS = GROUND + AXES + RELATIVE + ROTARY

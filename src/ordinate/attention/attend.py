@@ -15,13 +15,11 @@ from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
 from ordinate.attention.linear_memory import linear_memory_attention
-from ordinate.attention.masks import Causal, Mask, Window, _mask, check_mask, rules
+from ordinate.attention.masks import Causal, Mask, _mask, check_mask
+from ordinate.attention.positions import given_positions, mask_order, position_axes
 from ordinate.attention.reference import reference_attention
 from ordinate.attention.terms import ScoreTerm, sum_of_biases
 from ordinate.errors import ArgumentError, ArgumentTypeError, RefusedError, ShapeError
-from ordinate.position.axes import on_every_axis, reading_order
-from ordinate.position.indices import check_positions
-from ordinate.position.multiaxis import check_axis_positions
 from ordinate.position.protocols import (
     AddsToEmbeddings,
     BiasesScores,
@@ -147,10 +145,10 @@ def attend(
     elif not math.isfinite(scale):
         raise ArgumentError("scale", expected="a finite factor", got=scale, todo="leave it out for 1 / sqrt(D)")
 
-    axes = _axes(encodings)
+    axes = position_axes(encodings)
     needed = bool(encodings) or bool(mask and mask.needs_positions)
-    positions = _positions(query_positions, key_positions, shape, needed=needed, axes=axes)
-    order = _order(*positions, mask, axes)
+    positions = given_positions(query_positions, key_positions, shape, needed=needed, axes=axes)
+    order = mask_order(*positions, mask, axes)
     given = {"query": query, "key": key, "value": value}
     query, key, terms, product = _apply_encodings(encodings, query, key, *positions, scale=scale)
     on_values = [one for one in encodings if adds_to_values(one)]
@@ -243,75 +241,6 @@ def _encodings(encoding: Encoding | Sequence[Encoding] | None) -> tuple[Encoding
                 todo="for example Rotary(head_dim, layout='half')",
             )
     return given
-
-
-def _positions(
-    query_positions: Tensor | None,
-    key_positions: Tensor | None,
-    shape: tuple[int, int, int, int],
-    *,
-    needed: bool,
-    axes: int | None,
-) -> tuple[Tensor, Tensor]:
-    batch, _, length, keys = shape
-    if query_positions is None:
-        if needed or key_positions is not None:
-            raise ArgumentError(
-                "query_positions",
-                expected="the positions of the queries, [T] or [B, T]",
-                got=None,
-                todo="pass indices.consecutive(T), or indices.appended(cached, T) behind a cache",
-            )
-        nothing = torch.zeros(0, dtype=torch.int64)
-        return nothing, nothing
-    _check_positions("query_positions", query_positions, axes, length=length, batch=batch)
-    if key_positions is None:
-        if keys != length:
-            raise ArgumentError(
-                "key_positions",
-                expected=f"the positions of all {keys} keys, since there are {length} queries",
-                got=None,
-                todo="pass indices.consecutive(S) where the cache starts at 0",
-            )
-        return query_positions, query_positions
-    _check_positions("key_positions", key_positions, axes, length=keys, batch=batch)
-    return query_positions, key_positions
-
-
-def _axes(encodings: tuple[Encoding, ...]) -> int | None:
-    """How many numbers a position has, as the encodings say; None where it is one number."""
-    said = {getattr(one, "axes", None) for one in encodings}
-    if len(said) > 1:
-        raise RefusedError(
-            "encoding",
-            expected="encodings whose positions have the same axes",
-            got=", ".join(f"{type(one).__name__} with {getattr(one, 'axes', 1)}" for one in encodings),
-            todo="apply one of them to queries and keys before attend",
-        )
-    return said.pop() if said else None
-
-
-def _check_positions(name: str, positions: Tensor, axes: int | None, *, length: int, batch: int) -> None:
-    if axes is None or (isinstance(positions, Tensor) and positions.ndim == 1):  # text, the same on every axis
-        check_positions(name, positions, length=length, batch=batch)
-    else:
-        check_axis_positions(name, positions, axes, length=length, batch=batch)
-
-
-def _order(query_positions: Tensor, key_positions: Tensor, mask: Mask | None, axes: int | None) -> tuple[Tensor, Tensor]:
-    """What the mask compares: the positions, or the order in which positions with axes are read."""
-    both_text = query_positions.ndim == 1 and key_positions.ndim == 1
-    if axes is None or mask is None or not mask.needs_positions or both_text:
-        return query_positions, key_positions
-    if any(isinstance(rule, Window) for rule in rules(mask)):
-        raise RefusedError(
-            "mask",
-            expected="rules that compare positions with axes (Causal), or that hold a tensor of their own",
-            got="a Window, which counts positions along one axis",
-            todo="make windows with Documents, one number for each window",
-        )
-    lifted = (on_every_axis(each, axes) if each.ndim == 1 else each for each in (query_positions, key_positions))
-    return reading_order(*lifted)
 
 
 def _apply_encodings(
