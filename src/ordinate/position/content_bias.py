@@ -25,7 +25,6 @@ __all__ = [
     "check_content",
     "check_way",
     "grouped_product",
-    "of_rows",
     "scores_by_row",
     "takes_skew",
     "usual_scale",
@@ -135,17 +134,11 @@ def scores_by_row(
     Args:
         query: [B, H, T, D].
         table: [H, R, D], or [1, R, D] where the heads share it.
-        rows: distances (any shape) to rows of the table; a row of -1 stands for a vector of zeros.
+        rows: distances (any shape) to rows of the table.
         query_positions, key_positions: as in `skew.ladder_distances`; looked at where `distance` is None.
         distance: query minus key position, [T, S] or [B, T, S], for the general way; None to skew.
     """
     if distance is None:
-        return skewed_scores(query, of_rows(table, rows(ladder_distances(query_positions, key_positions))))
-    chosen = rows(distance)
-    index = chosen.clamp_min(0).unsqueeze(-3).expand(*query.shape[:3], chosen.shape[-1])
-    return products(query, table).gather(-1, index).masked_fill((chosen < 0).unsqueeze(-3), 0.0)
-
-
-def of_rows(table: Tensor, rows: Tensor) -> Tensor:
-    """Vectors [H, R, D] of rows [R]; a row of -1 gives zeros."""
-    return table[:, rows.clamp_min(0)].masked_fill((rows < 0).unsqueeze(-1), 0.0)
+        return skewed_scores(query, table[:, rows(ladder_distances(query_positions, key_positions))])
+    index = rows(distance).unsqueeze(-3)
+    return products(query, table).gather(-1, index.expand(*query.shape[:3], index.shape[-1]))

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from ordinate.errors import ArgumentError, RefusedError
-from ordinate.position.content_bias import Way, check_content, check_way, of_rows, scores_by_row, takes_skew
+from ordinate.position.content_bias import Way, check_content, check_way, scores_by_row, takes_skew
 from ordinate.position.distance_bias import distances
 from ordinate.position.skew import ladder_distances, skewed_scores
 from ordinate.shapes import check_size
@@ -168,20 +168,23 @@ class DisentangledRelative(nn.Module):
         skew = takes_skew(self.impl, query_positions, key_positions)
         distance = None if skew else distances(query_positions, key_positions)
         position_queries, position_keys = self._projected(wide.dtype)
-        parts = []
+        scale = self.own_scale if scale is None else scale
+        total: Tensor | None = None
         if position_keys is not None:
-            parts.append(scores_by_row(wide, position_keys, self._row, query_positions, key_positions, distance))
+            total = scores_by_row(wide * scale, position_keys, self._row, query_positions, key_positions, distance)
         if position_queries is not None:
-            keys = keys.repeat_interleave(self.num_heads // keys.shape[1], dim=1)
+            keys = keys.repeat_interleave(self.num_heads // keys.shape[1], dim=1) * scale
             if distance is None:
                 # seen from the keys the ladder is climbed the other way
                 rows = self._row(ladder_distances(query_positions, key_positions).flip(0))
-                seen = skewed_scores(keys, of_rows(position_queries, rows))
+                seen = skewed_scores(keys, position_queries[:, rows])
             else:
                 across = distance.transpose(-1, -2)
                 seen = scores_by_row(keys, position_queries, self._row, key_positions, query_positions, across)
-            parts.append(seen.transpose(-1, -2))
-        return sum(parts[1:], parts[0]) * (self.own_scale if scale is None else scale)
+            seen = seen.transpose(-1, -2)
+            total = seen if total is None else total.add_(seen)  # in place: the scores are the larger part of the memory
+        assert total is not None
+        return total
 
     def _row(self, distance: Tensor) -> Tensor:
         return (self.buckets(distance) + self.span).clamp(0, 2 * self.span - 1)

@@ -15,7 +15,6 @@ from ordinate.position.content_bias import (
     Way,
     check_content,
     check_way,
-    of_rows,
     scores_by_row,
     takes_skew,
     usual_scale,
@@ -102,8 +101,8 @@ class ShawRelative(nn.Module):
         skew = takes_skew(self.impl, query_positions, key_positions)
         distance = None if skew else distances(query_positions, key_positions)
         table = self.key_table.to(wide.dtype).unsqueeze(0)
-        scores = scores_by_row(wide, table, self._rows, query_positions, key_positions, distance)
-        return scores * (usual_scale(wide) if scale is None else scale)
+        scaled = wide * (usual_scale(wide) if scale is None else scale)  # the queries: scores are the larger tensor
+        return scores_by_row(scaled, table, self._rows, query_positions, key_positions, distance)
 
     def value_term(self, weights: Tensor, query_positions: Tensor, key_positions: Tensor) -> Tensor:
         """sum over j of w_ij a^V_c(j - i), [B, H, T, D].
@@ -118,7 +117,7 @@ class ShawRelative(nn.Module):
         table = self.value_table.to(weights.dtype)
         if takes_skew(self.impl, query_positions, key_positions):
             rows = self._rows(ladder_distances(query_positions, key_positions))
-            return skewed_values(weights, of_rows(table.unsqueeze(0), rows))
+            return skewed_values(weights, table[rows].unsqueeze(0))
         rows = self._rows(distances(query_positions, key_positions)).unsqueeze(-3)
         gathered = weights.new_zeros(*weights.shape[:3], table.shape[0]).scatter_add(-1, rows.expand(weights.shape), weights)
         return gathered @ table
@@ -218,12 +217,14 @@ class MusicRelative(nn.Module):
         self._check_range(query_positions, key_positions)
         skew = takes_skew(self.impl, query_positions, key_positions)
         distance = None if skew else distances(query_positions, key_positions)
-        scores = scores_by_row(wide, self.table.to(wide.dtype), self._rows, query_positions, key_positions, distance)
-        return scores * (usual_scale(wide) if scale is None else scale)
+        table = self.table.to(wide.dtype)
+        if not self.bidirectional:
+            table = nn.functional.pad(table, (0, 0, 0, 1))  # the vector of every key ahead: zeros
+        scaled = wide * (usual_scale(wide) if scale is None else scale)
+        return scores_by_row(scaled, table, self._rows, query_positions, key_positions, distance)
 
     def _rows(self, distance: Tensor) -> Tensor:
-        rows = self.max_distance - distance
-        return rows if self.bidirectional else rows.masked_fill(distance < 0, -1)
+        return self.max_distance - (distance if self.bidirectional else distance.clamp_min(-1))
 
     def _check_range(self, query_positions: Tensor, key_positions: Tensor) -> None:
         if torch.compiler.is_compiling() or query_positions.is_meta:

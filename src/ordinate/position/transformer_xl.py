@@ -124,7 +124,8 @@ class TransformerXLRelative(nn.Module):
             continuous=True,
         )
         assert keys is not None
-        queries = wide + self.position_bias.to(wide.dtype).unsqueeze(1)
+        scale = usual_scale(wide) if scale is None else scale
+        queries = (wide + self.position_bias.to(wide.dtype).unsqueeze(1)) * scale
         weight = self.projection.weight.to(wide.dtype).unflatten(0, (self.num_heads, self.head_dim))
         if takes_skew(self.impl, query_positions, key_positions):
             position = skewed_scores(queries, self._vectors(weight, ladder_distances(query_positions, key_positions)))
@@ -132,9 +133,9 @@ class TransformerXLRelative(nn.Module):
             position = self._product_of_sinusoids(queries, weight, query_positions, key_positions)
         else:
             position = self._clamped(queries, weight, query_positions, key_positions)
-        of_heads = self.content_bias.to(wide.dtype).unflatten(0, (keys.shape[1], -1))  # [G, H / G, D]
+        of_heads = (self.content_bias.to(wide.dtype) * scale).unflatten(0, (keys.shape[1], -1))  # [G, H / G, D]
         content = torch.einsum("ghd,bgsd->bghs", of_heads, keys).flatten(1, 2).unsqueeze(-2)
-        return (content + position) * (usual_scale(wide) if scale is None else scale)
+        return position.add_(content)  # in place: a second tensor of all scores would be the larger part of the memory
 
     def _vectors(self, weight: Tensor, distance: Tensor) -> Tensor:
         """W R(distance) for distances [R]: [H, R, D]."""
