@@ -96,7 +96,7 @@ def _one(inspection: Inspection) -> list[RenderableType]:
     for part in inspection.parts:
         for layer in part.layers:
             parts.append(Text.from_markup(f"\n[bold]{escape(part.name)}[/], {escape(_counted(layer, part))}"))
-            parts.append(_layer_table(layer))
+            parts.append(_layer_table(layer, part.contexts.trained.value))
     if inspection.findings:
         parts += [Text.from_markup("\n[bold]findings[/]"), findings_table(inspection.findings)]
     return parts
@@ -135,12 +135,12 @@ def _counted(layer: LayerKind, part: Part) -> str:
     return f"{layer.name}: {count} of {whole} layers{which}" if whole is not None else f"{layer.name}: {count} layers{which}"
 
 
-def _layer_table(layer: LayerKind) -> Table:
+def _layer_table(layer: LayerKind, trained: int | None) -> Table:
     from ordinate.cli.tables import grid, told, whence
 
     table = grid("what", "value", "from")
     for encoding in layer.encodings:
-        _add_encoding(table, encoding)
+        _add_encoding(table, encoding, trained)
     if layer.window_keys.value is not None or not layer.window_keys.known:
         table.add_row("window, keys", told(layer.window_keys), whence(layer.window_keys))
     attention = layer.attention
@@ -157,7 +157,7 @@ def _layer_table(layer: LayerKind) -> Table:
     return table
 
 
-def _add_encoding(table: Table, encoding: Encoding) -> None:
+def _add_encoding(table: Table, encoding: Encoding, trained: int | None) -> None:
     from rich.markup import escape
 
     from ordinate.cli.tables import told, whence
@@ -165,6 +165,7 @@ def _add_encoding(table: Table, encoding: Encoding) -> None:
     table.add_row("encoding", f"[bold]{told(encoding.kind)}[/] on {escape(encoding.where)}", whence(encoding.kind))
     if encoding.rotation is not None:
         _add_rotation(table, encoding.rotation)
+        _add_frequencies(table, encoding.rotation, trained)
     for name, value in encoding.settings.items():
         table.add_row(name.replace("_", " "), told(value), whence(value))
     if encoding.note:
@@ -172,7 +173,7 @@ def _add_encoding(table: Table, encoding: Encoding) -> None:
 
 
 def _add_rotation(table: Table, rotation: Rotation) -> None:
-    from ordinate.cli.tables import shown, told, whence
+    from ordinate.cli.tables import told, whence
 
     table.add_row("layout", told(rotation.layout), whence(rotation.layout))
     of_head = f"{told(rotation.rotary_dim)} of {told(rotation.head_dim)}"
@@ -186,17 +187,24 @@ def _add_rotation(table: Table, rotation: Rotation) -> None:
     table.add_row("scaling", told(rotation.rule), whence(rotation.rule))
     for name, value in rotation.settings.items():
         table.add_row(f"  {name}", told(value), whence(value))
-    for label, ladder in (("before", rotation.unscaled_frequencies()), ("after", rotation.inverse_frequencies())):
+
+
+def _add_frequencies(table: Table, rotation: Rotation, trained: int | None) -> None:
+    from ordinate.cli.tables import shown
+    from ordinate.inspection.arithmetic import incomplete_pairs, wavelengths
+
+    scaled = rotation.scaling is not None
+    before, after = rotation.unscaled_frequencies(), rotation.inverse_frequencies()
+    for label, ladder in (("before", before), ("after", after)) if scaled else (("", after),):
         if ladder is None:
             table.add_row(f"inverse frequencies {label}", "[red]unknown[/]", "")
             continue
-        if label == "after" and rotation.scaling is None:
-            continue
-        waves = [2 * 3.141592653589793 / f for f in ladder if f]
-        ends = f"{shown(ladder[0])} to {shown(ladder[-1])}"
-        span = f"wavelengths {shown(waves[0])} to {shown(waves[-1])} tokens" if waves else "nothing turns"
-        scaled = label if rotation.scaling is not None else "(no scaling)"
-        table.add_row(f"inverse frequencies {scaled}", ends, f"[dim]{span}[/]")
+        waves = [wave for wave in wavelengths(ladder) if wave < float("inf")]
+        span = f"wavelengths {shown(round(waves[0], 2))} to {shown(round(waves[-1]))} tokens" if waves else "nothing turns"
+        table.add_row(f"inverse frequencies {label}", f"{shown(ladder[0])} to {shown(ladder[-1])}", f"[dim]{span}[/]")
+    if after is not None and trained:
+        part = f"{incomplete_pairs(after, trained)} of {len(after)}"
+        table.add_row("pairs without a whole turn", part, f"[dim]inside the trained {trained:,} tokens[/]")
     for label, factor in (("cos and sin factor", rotation.cos_sin_factor), ("factor on scores", rotation.softmax_factor)):
         if factor is None or factor != 1:
             table.add_row(label, "[red]unknown[/]" if factor is None else shown(factor), "")

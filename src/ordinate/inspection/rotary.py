@@ -20,7 +20,7 @@ from ordinate.inspection.scaling import ScalingRead, dialects, read_scaling
 from ordinate.inspection.section import Section
 from ordinate.spec import PositionSpec
 
-__all__ = ["NO_ROTATION", "RotaryRule", "rope"]
+__all__ = ["NO_ROTATION", "RotaryRule", "rope", "rotation_spec"]
 
 FULL, SLIDING = "full_attention", "sliding_attention"
 SECTION_AXES = {3: ("time", "height", "width"), 4: ("order", "width", "height", "time"), 2: ("height", "width")}
@@ -128,7 +128,7 @@ def _rotary(frame: Frame, rule: RotaryRule) -> Encoding:
     note = "turns by minus the angle: a checkpoint is not interchangeable with the usual direction" if rule.turns_back else ""
     if rule.turns:
         note = "angles are 2 pi times frequency times a coordinate from -1 to 1"
-    return Encoding(kind, "queries and keys", rotation, spec=_spec(rotation, rule), note=note)
+    return Encoding(kind, "queries and keys", rotation, spec=rotation_spec(rotation, rule), note=note)
 
 
 def _layout(frame: Frame, rule: RotaryRule) -> Value:
@@ -362,7 +362,7 @@ def _check(frame: Frame, rotation: Rotation) -> None:
         )
 
 
-def _spec(rotation: Rotation, rule: RotaryRule) -> PositionSpec | None:
+def rotation_spec(rotation: Rotation, rule: RotaryRule) -> PositionSpec | None:
     """What `ordinate.position.build` takes: only where everything is known and the catalogue has the encoding."""
     layout, base, rotary_dim = rotation.layout, rotation.base, rotation.rotary_dim
     if rotation.inverse_frequencies() is None or not layout.known or rule.turns_back:

@@ -6,7 +6,6 @@ Provenance names GGUF keys and tensors; "family" stands for llama.cpp's code of 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from typing import Any
 
 from ordinate.inspection.gguf.architectures import INTERLEAVED_AXES, Architecture
@@ -15,6 +14,7 @@ from ordinate.inspection.gguf.keys import Keys, is_count
 from ordinate.inspection.gguf.scaling import ScalingRead, read_scaling
 from ordinate.inspection.provenance import Value, unknown
 from ordinate.inspection.record import Attention, Cache, Contexts, Encoding, LayerKind, Part
+from ordinate.inspection.rotary import RotaryRule, rotation_spec
 from ordinate.inspection.rotation import Rotation
 from ordinate.spec import PositionSpec
 
@@ -269,17 +269,15 @@ class Stack:
             axes=("time", "height", "width")[: len(sections.value)] if sections is not None and several else ("tokens",),
             sharing=("interleaved" if self.name in INTERLEAVED_AXES else "sections") if several else "",
             sections=sections if several else None,
-            reversed_channels=self._latent(),
         )
+        rule = RotaryRule(slice_key="attention.kv_lora_rank" if self._latent() else "")  # a latent head turns a slice apart
         kind = self.family("mrope" if several else "rope", "its encoding")
-        return Encoding(kind, "queries and keys", rotation, spec=_spec(rotation))
+        return Encoding(kind, "queries and keys", rotation, spec=rotation_spec(rotation, rule))
 
     def _scaling(self, rotary: Value, base: Value) -> ScalingRead:
         keys = self.keys
         if not rotary.known or not base.value > 1:
-            keys.find(
-                "out-of-range", "error", "no frequencies follow", {base.detail: base.value}, "convert the model again"
-            )
+            keys.find("out-of-range", "error", "no frequencies follow", {base.detail: base.value}, "convert the model again")
             return ScalingRead(unknown("rotary_dim or base is unusable"))
         tensors = keys.header.tensors
         read = read_scaling(keys.number, keys.text, tensors, self.name, rotary.value, base.value, self.context)
@@ -349,19 +347,3 @@ class Stack:
 
 def _no_window() -> Value:
     return Value(None, "derived", "no window")
-
-
-def _spec(rotation: Rotation) -> PositionSpec | None:
-    """What builds this rotation; None where something is unknown or several axes share the ladder."""
-    needed: Iterable[Value] = (rotation.layout, rotation.head_dim, rotation.rotary_dim, rotation.base)
-    if not all(value.known for value in needed) or rotation.sections is not None or rotation.reversed_channels:
-        return None
-    if rotation.scaling is None and rotation.rule.value != "none":
-        return None
-    settings = {
-        "head_dim": rotation.head_dim.value,
-        "layout": rotation.layout.value,
-        "rotary_dim": rotation.rotary_dim.value,
-        "base": float(rotation.base.value),
-    }
-    return PositionSpec("rotary", settings, rotation.scaling)
