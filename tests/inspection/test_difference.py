@@ -154,3 +154,86 @@ def test_every_real_config_is_the_same_as_itself_and_differs_from_another_family
         across = difference(inspection, other)
         assert across.positions in ("different", "unknown"), path.name
         assert across.to_dict()["schema"] == "ordinate.difference/1"
+
+
+CONVERTED: dict[str, tuple[str, dict[str, Any]]] = {
+    "Qwen2-72B-Instruct.json": (
+        "qwen2",
+        {
+            "block_count": 80,
+            "context_length": 32768,
+            "embedding_length": 8192,
+            "attention.head_count": 64,
+            "attention.head_count_kv": 8,
+            "rope.freq_base": 1000000.0,
+        },
+    ),
+    "DeepSeek-V3.json": (
+        "deepseek2",
+        {
+            "block_count": 61,
+            "context_length": 163840,
+            "embedding_length": 7168,
+            "attention.head_count": 128,
+            "attention.head_count_kv": 1,
+            "attention.kv_lora_rank": 512,
+            "attention.key_length": 576,
+            "attention.value_length": 512,
+            "attention.key_length_mla": 192,
+            "attention.value_length_mla": 128,
+            "rope.dimension_count": 64,
+            "rope.freq_base": 10000.0,
+            "rope.scaling.type": "yarn",
+            "rope.scaling.factor": 40.0,
+            "rope.scaling.original_context_length": 4096,
+            "rope.scaling.yarn_log_multiplier": 0.10000000149011612,
+        },
+    ),
+    "gemma-3-27b-it.json": (
+        "gemma3",
+        {
+            "block_count": 62,
+            "context_length": 131072,
+            "embedding_length": 5376,
+            "attention.head_count": 32,
+            "attention.head_count_kv": 16,
+            "attention.key_length": 128,
+            "attention.value_length": 128,
+            "attention.sliding_window": 1024,
+            "rope.freq_base": 1000000.0,
+            "rope.scaling.type": "linear",
+            "rope.scaling.factor": 8.0,
+        },
+    ),
+    "gpt-oss-20b.json": (
+        "gpt-oss",
+        {
+            "block_count": 24,
+            "context_length": 131072,
+            "embedding_length": 2880,
+            "attention.head_count": 64,
+            "attention.head_count_kv": 8,
+            "attention.key_length": 64,
+            "attention.value_length": 64,
+            "attention.sliding_window": 128,
+            "rope.freq_base": 150000.0,
+            "rope.scaling.type": "yarn",
+            "rope.scaling.factor": 32.0,
+            "rope.scaling.original_context_length": 4096,
+        },
+    ),
+}
+
+
+@pytest.mark.skipif(not CONFIGS.is_dir(), reason="../shared/data/configs is not here")
+@pytest.mark.parametrize("name", CONVERTED)
+def test_real_models_and_what_their_conversion_writes_tell_positions_alike(name: str) -> None:
+    architecture, keys = CONVERTED[name]
+    metadata = {"general.architecture": architecture} | {f"{architecture}.{key}": value for key, value in keys.items()}
+    found = difference(inspect_config(CONFIGS / name), inspect_header(Header(3, "little", metadata), "model.gguf"))
+    moved = [(change.where, change.told) for change in found.changes if "positions" in change.effects]
+    if name == "gpt-oss-20b.json":  # llama.cpp rounds the ends of YaRN's ramp, the model does not
+        assert {where for where, _ in moved} == {"text, full attention", "text, sliding attention"}
+        assert all("truncate=False" in told for _, told in moved)
+    else:
+        assert [where for where, _ in moved if where != "vision"] == []
