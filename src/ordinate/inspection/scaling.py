@@ -90,14 +90,17 @@ def read_scaling(
         )
         return ScalingRead(unknown(f'{rule.detail}: no rule "{rule.value}" is known'))
     settings, make = reader(held, section, claimed, mscale_on_scores)
+    lacking = [name for name, value in settings.items() if not value.known]
     try:
         return ScalingRead(rule, settings, make(settings))
-    except (OrdinateError, TypeError, ValueError, OverflowError) as error:
+    except (OrdinateError, ArithmeticError, KeyError, TypeError, ValueError) as error:
+        reason = f"it lacks {' and '.join(lacking)}" if lacking else str(error)
+        stated = {value.detail: value.value for value in settings.values() if value.source == "file"}
         section.log.note(
             "scaling-unusable",
             "error",
-            f"the {rule.value} scaling cannot be computed: {error}",
-            {value.detail: value.value for value in settings.values() if value.source == "file"},
+            f"the {rule.value} scaling cannot be computed: {reason}",
+            {rule.detail: rule.value, **stated},
             "correct the setting; frequencies are unknown until then",
         )
         return ScalingRead(rule, settings)

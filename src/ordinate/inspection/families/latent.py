@@ -72,8 +72,7 @@ def _alike(names: str, family: Family) -> dict[str, Family]:
 
 LATENT: dict[str, Family] = {
     **_alike("deepseek_v2 longcat_flash", decoder(rope(PAIRS), attention=latent())),
-    **_alike("deepseek_v3 glm4_moe_lite mistral4 youtu axk1 sarvam_mla", decoder(rope(FLAGGED), attention=latent())),
-    **_alike("kimi_k2", decoder(rope(PAIRS), "DeepSeek-V3's code", attention=latent())),
+    **_alike("deepseek_v3 glm4_moe_lite mistral4 youtu axk1 sarvam_mla kimi_k2", decoder(rope(FLAGGED), attention=latent())),
     **_alike("deepseek_v32 glm_moe_dsa axk2", decoder(rope(PAIRS), attention=latent(indexer=True), pattern=INDEXED)),
     "hy_v4": decoder(rope(HALF), attention=latent(indexer=True), pattern=INDEXED),
     "hy_v4_vl_text": decoder(rope(replace(PAIRS, arrangement="interleaved")), attention=latent(indexer=True), pattern=INDEXED),
