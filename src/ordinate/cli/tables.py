@@ -30,7 +30,8 @@ def answer(*parts: RenderableType) -> None:
     with console.capture() as captured:
         for part in parts:
             console.print(part, soft_wrap=isinstance(part, Text))  # text is to be copied: only tables are folded
-    emit(captured.get())
+    text = captured.get()
+    emit(text if sys.stdout.isatty() else "".join(f"{line.rstrip()}\n" for line in text.splitlines()))
 
 
 def answer_json(told: Any) -> None:

@@ -208,9 +208,8 @@ def _prove(text: str, before: Inspection, option: Option | None, length: int) ->
             return after, (), f"{new.name}: {trouble}"
         moved = _distance(old.rotation, new.rotation, length) > 1e-9
         if meant is not None:
-            proof.append(
-                f"{new.name}: frequencies as meant (largest relative error {_distance(meant, new.rotation, length):.0e})"
-            )
+            error = _distance(meant, new.rotation, length)
+            proof.append(f"{new.name}: frequencies as meant ({f'to {error:.0e}' if error else 'exactly'})")
         else:
             proof.append(f"{new.name}: {'scaled too, as this family scales all its layers' if moved else 'unchanged'}")
         proof[-1] += f"; base {new.rotation.base.value:,.0f}, {new.rotation.rotary_dim.value} channels turn"
