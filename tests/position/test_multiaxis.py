@@ -1,4 +1,4 @@
-"""What encodings over several axes share: tables put together axis by axis, sections, and the check of positions."""
+"""What encodings over several axes share: rotations of pairs that belong to one axis, sections, and the check of positions."""
 
 import math
 import re
@@ -8,16 +8,28 @@ import torch
 from torch.testing import assert_close
 
 from ordinate.errors import ArgumentError, ArgumentTypeError
-from ordinate.position import indices
-from ordinate.position.multiaxis import axis_tables, check_axis_positions, check_sections
+from ordinate.position import AxialRotary, MultimodalRotary, indices
+from ordinate.position.multiaxis import AxisRotation, check_axis_positions, check_sections
 
 
-def test_tables_take_each_pair_from_its_axis_in_the_order_told():
-    cos, sin = axis_tables(torch.tensor([[2, 5]]), [[1.0, 0.1], [3.0]], [2, 0, 1], dtype=torch.float64)
+def test_each_pair_turns_with_its_axis_in_the_order_told():
+    rotation = AxisRotation(8, "half", 2, [1, 0, 0], [3.0, 1.0, 0.1])
+    cos, sin = rotation.tables(torch.tensor([[2, 5]]), dtype=torch.float64)
     assert_close(cos, torch.tensor([[math.cos(15), math.cos(2), math.cos(0.2)]], dtype=torch.float64))
     assert_close(sin, torch.tensor([[math.sin(15), math.sin(2), math.sin(0.2)]], dtype=torch.float64))
-    halved, _ = axis_tables(torch.tensor([[2, 5]]), [[1.0], [3.0]], [0, 1], factor=0.5, dtype=torch.float64)
+    halved, _ = AxisRotation(4, "half", 2, [0, 1], [1.0, 3.0], 0.5).tables(torch.tensor([[2, 5]]), dtype=torch.float64)
     assert_close(halved, torch.tensor([[math.cos(2) / 2, math.cos(15) / 2]], dtype=torch.float64))
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])
+def test_queries_and_keys_turned_together_are_as_turned_apart(dtype):
+    positions = indices.multimodal([2, (1, 2, 2), 1])
+    q, k = torch.randn(2, 4, 7, 16, dtype=dtype), torch.randn(2, 2, 7, 16, dtype=dtype)
+    multimodal = MultimodalRotary(16, layout="half", sections=(2, 3, 3))
+    axial = AxialRotary(16, layout="interleaved")
+    for rotary, at in ((multimodal, positions), (multimodal, torch.arange(7)), (axial, positions[:, 1:])):
+        both = rotary.rotate_both(q, k, at)
+        assert all(torch.equal(a, rotary.rotate(b, at)) for a, b in zip(both, (q, k), strict=True))
 
 
 def test_sections_may_leave_pairs_over_only_where_they_may():

@@ -18,9 +18,8 @@ from torch import Tensor, nn
 from ordinate.errors import ArgumentError
 from ordinate.frequencies import check_base, check_rotary_dim
 from ordinate.position.axes import Coordinates, check_coordinates, grid
-from ordinate.position.multiaxis import axis_tables, check_axis_positions, check_sections
-from ordinate.position.rotation import Layout, check_layout, rotate_pairs
-from ordinate.shapes import check_shape
+from ordinate.position.multiaxis import AxisRotation, check_sections
+from ordinate.position.rotation_inputs import Layout, check_layout
 
 __all__ = ["AXIAL_CONVENTIONS", "AxialRotary", "Ladder"]
 
@@ -139,8 +138,9 @@ class AxialRotary(nn.Module):
         self._frequencies = tuple(
             tuple((2 * math.pi if turns else 1.0) * f for f in self._ladder(axis, share)) for axis, share in enumerate(shares)
         )
-        starts = [sum(shares[:axis]) for axis in range(axes)]
-        self._order = [starts[axis] + pair for axis in (order or range(axes)) for pair in range(shares[axis])]
+        owners = [axis for axis in (order or range(axes)) for _ in range(shares[axis])]
+        radians = [frequency for axis in (order or range(axes)) for frequency in self._frequencies[axis]]
+        self._rotation = AxisRotation(head_dim, layout, axes, owners, radians)
 
     axes = property(lambda self: self._settings["axes"], doc="Numbers in a position.")
     layout = property(lambda self: self._settings["layout"], doc="Which channels make a pair.")
@@ -186,8 +186,7 @@ class AxialRotary(nn.Module):
 
     def tables(self, positions: Tensor, *, dtype: torch.dtype = torch.float32) -> tuple[Tensor, Tensor]:
         """cos and sin for positions [T, A] or [B, T, A], each [T, P] or [B, T, P] with P = sum(sections)."""
-        check_axis_positions("positions", positions, self.axes)
-        return axis_tables(positions, self._frequencies, self._order, dtype=dtype)
+        return self._rotation.tables(positions, dtype=dtype)
 
     def rotate(self, x: Tensor, positions: Tensor) -> Tensor:
         """x [B, H, T, D] turned at positions [T, A] or [B, T, A]; same shape and dtype, worked in float32 or wider.
@@ -195,11 +194,11 @@ class AxialRotary(nn.Module):
         Raises:
             ShapeError: another head_dim, positions without axes, or of other tokens.
         """
-        sizes = check_shape("x", x, "B H T D", D=self.head_dim)
-        check_axis_positions("positions", positions, self.axes, length=sizes["T"], batch=sizes["B"])
-        wide = torch.promote_types(x.dtype, torch.float32)
-        cos, sin = axis_tables(positions, self._frequencies, self._order, dtype=wide)
-        return rotate_pairs(x, cos, sin, layout=self.layout)
+        return self._rotation.rotate(x, positions)
+
+    def rotate_both(self, query: Tensor, key: Tensor, positions: Tensor) -> tuple[Tensor, Tensor]:
+        """query [B, H, T, D] and key [B, G, T, D] of the same tokens, turned with one making of the tables."""
+        return self._rotation.rotate_both(query, key, positions)
 
     def _ladder(self, axis: int, pairs: int) -> list[float]:
         base, rule, resolution = self._settings["base"], self._settings["ladder"], self._settings["resolution"]

@@ -12,7 +12,8 @@ from torch import Tensor, nn
 from ordinate.errors import ArgumentError
 from ordinate.frequencies import check_base, check_rotary_dim
 from ordinate.position.multiaxis import check_axis_positions
-from ordinate.position.rotation import Layout, check_layout, rotate_pairs
+from ordinate.position.rotation import rotate_pairs
+from ordinate.position.rotation_inputs import Layout, check_layout, working_dtype
 from ordinate.shapes import check_shape, check_size
 
 __all__ = ["MixedRotary"]
@@ -86,7 +87,7 @@ class MixedRotary(nn.Module):
         sizes = check_shape("x", x, "B H T D", D=self.head_dim, H=self.num_heads)
         check_axis_positions("positions", positions, self.axes, length=sizes["T"], batch=sizes["B"])
         angles = torch.einsum("...ta,ahp->...htp", positions.double(), self.weight.double())
-        wide = torch.promote_types(x.dtype, torch.float32)
+        wide = working_dtype(x)
         cos, sin = angles.cos().to(wide), angles.sin().to(wide)
         # rotate_pairs has one table a row, so heads stand in as rows
         if angles.ndim == 3:

@@ -1,22 +1,24 @@
-"""What encodings over several axes share: the check of their positions, and rotation tables put together axis by axis.
+"""What encodings over several axes share: the check of their positions, and the rotation of pairs that belong to one axis.
 
 An encoding says by its attribute `axes` that a position is a row of so many numbers: [T, A] or [B, T, A] (see
-`ordinate.position.axes`). Each pair of channels belongs to one axis, so an axis makes the tables of its own pairs, and the
-pairs are then put in the order that the channels have.
+`ordinate.position.axes`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from ordinate.errors import ArgumentError, ArgumentTypeError, ShapeError
 from ordinate.position.indices import check_positions
-from ordinate.position.rotation import angle_tables
+from ordinate.position.rotation import rotate_pairs
+from ordinate.position.rotation_inputs import Layout, working_dtype
+from ordinate.shapes import check_shape
 
-__all__ = ["axis_tables", "check_axis_positions", "check_sections"]
+__all__ = ["AxisRotation", "check_axis_positions", "check_sections"]
 
 
 def check_axis_positions(
@@ -65,36 +67,77 @@ def check_sections(sections: Sequence[int], pairs: int, *, exact: bool) -> tuple
     return tuple(sections)
 
 
-def axis_tables(
-    positions: Tensor,
-    frequencies: Sequence[Sequence[float]],
-    order: Sequence[int],
-    *,
-    factor: float = 1.0,
-    dtype: torch.dtype = torch.float32,
-) -> tuple[Tensor, Tensor]:
-    """cos and sin of every pair, from the position along the axis that the pair belongs to.
+class AxisRotation:
+    """A rotation whose pairs each turn with one axis: what is left of an encoding once its settings are read.
 
     Args:
-        positions: [T, A] or [B, T, A].
-        frequencies: for each axis, radians per position of its pairs.
-        order: for each pair of the result, its place in the pairs of all axes laid end to end.
-        factor: multiplies both tables.
-        dtype: of the tables.
-
-    Returns:
-        cos and sin, each [T, P] or [B, T, P].
+        head_dim: channels D of a head.
+        layout: which channels make a pair.
+        axes: numbers in a position.
+        owners: for each pair, the axis it turns with.
+        radians: for each pair, radians per unit of that axis.
+        factor: on cos and sin.
     """
-    along = [
-        angle_tables(positions[..., axis], _radians(own, positions.device), factor=factor, dtype=dtype)
-        for axis, own in enumerate(frequencies)
-    ]
-    cos, sin = torch.cat([cos for cos, _ in along], dim=-1), torch.cat([sin for _, sin in along], dim=-1)
-    if list(order) == list(range(len(order))):
-        return cos, sin
-    places = torch.tensor(order, device=positions.device)
-    return cos.index_select(-1, places), sin.index_select(-1, places)
 
+    def __init__(
+        self,
+        head_dim: int,
+        layout: Layout,
+        axes: int,
+        owners: Sequence[int],
+        radians: Sequence[float],
+        factor: float = 1.0,
+    ) -> None:
+        self.head_dim, self.layout, self.axes, self.factor = head_dim, layout, axes, factor
+        self.owners, self.radians = tuple(owners), tuple(radians)
+        self._on_device: dict[torch.device, tuple[Tensor, Tensor]] = {}
 
-def _radians(frequencies: Sequence[float], device: torch.device) -> Tensor:
-    return torch.tensor(frequencies, dtype=torch.float64, device=device)
+    def tables(self, positions: Tensor, *, dtype: torch.dtype = torch.float32) -> tuple[Tensor, Tensor]:
+        """cos and sin [T, P] or [B, T, P] for positions [T, A] or [B, T, A], formed in float64 and rounded once."""
+        check_axis_positions("positions", positions, self.axes)
+        return self._tables(positions, dtype)
+
+    def rotate(self, x: Tensor, positions: Tensor) -> Tensor:
+        """x [B, H, T, D] turned at its positions; same shape and dtype, worked in float32 or wider."""
+        self._check("x", x, positions)
+        cos, sin = self._tables(positions, working_dtype(x))
+        return rotate_pairs(x, cos, sin, layout=self.layout)
+
+    def rotate_both(self, query: Tensor, key: Tensor, positions: Tensor) -> tuple[Tensor, Tensor]:
+        """query [B, H, T, D] and key [B, G, T, D] of the same tokens, turned with one making of the tables."""
+        self._check("query", query, positions)
+        self._check("key", key, positions)
+        cos, sin = self._tables(positions, torch.promote_types(working_dtype(query), working_dtype(key)))
+        return rotate_pairs(query, cos, sin, layout=self.layout), rotate_pairs(key, cos, sin, layout=self.layout)
+
+    def _check(self, name: str, x: Tensor, positions: Tensor) -> None:
+        if isinstance(x, Tensor) and isinstance(positions, Tensor) and positions.dtype is torch.int64 and x.ndim == 4:
+            batch, _, tokens, channels = x.shape
+            plain = ((tokens, self.axes), (batch, tokens, self.axes), (1, tokens, self.axes))
+            if channels == self.head_dim and tuple(positions.shape) in plain:
+                return
+        sizes = check_shape(name, x, "B H T D", D=self.head_dim)
+        check_axis_positions("positions", positions, self.axes, length=sizes["T"], batch=sizes["B"])
+
+    def _tables(self, positions: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+        owners, radians = self._pairs(positions)
+        angles = positions.index_select(-1, owners) * radians  # integers are widened exactly on the way
+        cos, sin = angles.cos(), angles.sin()
+        if self.factor != 1.0:
+            cos, sin = cos * self.factor, sin * self.factor
+        return cos.to(dtype), sin.to(dtype)
+
+    def _pairs(self, positions: Tensor) -> tuple[Tensor, Tensor]:
+        """Owners and radians on the device of `positions`."""
+        graph = torch.compiler.is_compiling() or type(positions) is not Tensor
+        if not graph and positions.device in self._on_device:
+            return self._on_device[positions.device]
+        device = positions.device
+        pairs = torch.tensor(self.owners, device=device), torch.tensor(self.radians, dtype=torch.float64, device=device)
+        if not graph:
+            self._on_device[device] = pairs
+        return pairs
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is pickled and copied: the settings; what lies on some device is made again."""
+        return {**self.__dict__, "_on_device": {}}

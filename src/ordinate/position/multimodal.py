@@ -14,11 +14,10 @@ import torch
 from torch import Tensor, nn
 
 from ordinate.errors import ArgumentError, ArgumentTypeError, RefusedError
-from ordinate.frequencies import Scaling, check_base, check_rotary_dim, inverse_frequencies
+from ordinate.frequencies import Scaling, check_base, inverse_frequencies
 from ordinate.position.axes import on_every_axis
-from ordinate.position.multiaxis import axis_tables, check_axis_positions, check_sections
-from ordinate.position.rotation import Layout, check_layout, rotate_pairs
-from ordinate.shapes import check_shape
+from ordinate.position.multiaxis import AxisRotation, check_sections
+from ordinate.position.rotation_inputs import Layout, check_head, check_layout
 
 __all__ = ["Arrangement", "MultimodalRotary", "axis_of_pairs"]
 
@@ -109,13 +108,9 @@ class MultimodalRotary(nn.Module):
         scaling: Scaling | None = None,
     ) -> None:
         super().__init__()
-        check_rotary_dim("head_dim", head_dim)
+        head_dim, turned = check_head(head_dim, rotary_dim)
         check_layout(layout)
         check_base(base)
-        turned = head_dim if rotary_dim is None else rotary_dim
-        check_rotary_dim("rotary_dim", turned)
-        if turned > head_dim:
-            raise ArgumentError("rotary_dim", expected=f"at most head_dim ({head_dim})", got=turned, todo="check the head")
         if scaling is not None and not isinstance(scaling, Scaling):
             raise ArgumentTypeError(
                 "scaling",
@@ -133,12 +128,9 @@ class MultimodalRotary(nn.Module):
         self._head_dim, self._layout, self._rotary_dim = head_dim, layout, turned
         self._sections = check_sections(sections, turned // 2, exact=True)
         self._arrangement, self._base, self._scaling = arrangement, base, scaling
-        owners = axis_of_pairs(self._sections, arrangement)
-        ladder = inverse_frequencies(turned, base, scaling)
-        by_axis = [[pair for pair, owner in enumerate(owners) if owner == axis] for axis in range(self.axes)]
-        self._frequencies = tuple(tuple(ladder[pair] for pair in pairs) for pairs in by_axis)
-        end_to_end = [pair for pairs in by_axis for pair in pairs]
-        self._order = [end_to_end.index(pair) for pair in range(turned // 2)]
+        owners, ladder = axis_of_pairs(self._sections, arrangement), inverse_frequencies(turned, base, scaling)
+        factor = 1.0 if scaling is None else scaling.cos_sin_factor
+        self._rotation = AxisRotation(head_dim, layout, self.axes, owners, ladder, factor)
 
     # Settings are read-only: an edited one would silently disagree with what was computed from it.
     head_dim = property(lambda self: self._head_dim, doc="Channels D of a head.")
@@ -152,10 +144,7 @@ class MultimodalRotary(nn.Module):
 
     def tables(self, positions: Tensor, *, dtype: torch.dtype = torch.float32) -> tuple[Tensor, Tensor]:
         """cos and sin for positions [T, A] or [B, T, A], each [T, P] or [B, T, P]; [T] is text, the same on every axis."""
-        positions = self._with_axes(positions)
-        check_axis_positions("positions", positions, self.axes)
-        factor = 1.0 if self.scaling is None else self.scaling.cos_sin_factor
-        return axis_tables(positions, self._frequencies, self._order, factor=factor, dtype=dtype)
+        return self._rotation.tables(self._with_axes(positions), dtype=dtype)
 
     def rotate(self, x: Tensor, positions: Tensor) -> Tensor:
         """x [B, H, T, D] turned at its positions; same shape and dtype, worked in float32 or wider.
@@ -168,11 +157,11 @@ class MultimodalRotary(nn.Module):
         Raises:
             ShapeError: another head_dim, positions without axes, or of other tokens.
         """
-        sizes = check_shape("x", x, "B H T D", D=self.head_dim)
-        positions = self._with_axes(positions)
-        check_axis_positions("positions", positions, self.axes, length=sizes["T"], batch=sizes["B"])
-        cos, sin = self.tables(positions, dtype=torch.promote_types(x.dtype, torch.float32))
-        return rotate_pairs(x, cos, sin, layout=self.layout)
+        return self._rotation.rotate(x, self._with_axes(positions))
+
+    def rotate_both(self, query: Tensor, key: Tensor, positions: Tensor) -> tuple[Tensor, Tensor]:
+        """query [B, H, T, D] and key [B, G, T, D] of the same tokens, turned with one making of the tables."""
+        return self._rotation.rotate_both(query, key, self._with_axes(positions))
 
     def _with_axes(self, positions: Tensor) -> Tensor:
         text = isinstance(positions, Tensor) and positions.ndim == 1

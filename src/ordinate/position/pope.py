@@ -17,6 +17,7 @@ from ordinate.errors import ArgumentError
 from ordinate.frequencies import check_base
 from ordinate.position.indices import check_positions
 from ordinate.position.rotation import angle_tables, rotate_pairs
+from ordinate.position.rotation_inputs import working_dtype
 from ordinate.shapes import check_shape, check_size
 
 __all__ = ["PoPE"]
@@ -77,7 +78,7 @@ class PoPE(nn.Module):
             ShapeError: another head_dim or number of heads, positions that fit neither tokens nor batch.
         """
         check_shape("query", query, "B H T D", H=self.num_heads)
-        wide = torch.promote_types(query.dtype, torch.float32)
+        wide = working_dtype(query)
         # the paper lets the key lead by its phase; a query that lags by it has the same products
         phase = self.phase.to(wide).clamp(-2 * math.pi, 0.0).unsqueeze(-2)
         return self._polar("query", query, positions, phase.cos(), -phase.sin())
@@ -89,7 +90,7 @@ class PoPE(nn.Module):
     def _polar(self, name: str, x: Tensor, positions: Tensor, across: Tensor | None, along: Tensor | None) -> Tensor:
         sizes = check_shape(name, x, "B H T D", D=self.head_dim)
         check_positions("positions", positions, length=sizes["T"], batch=sizes["B"])
-        wide = torch.promote_types(x.dtype, torch.float32)
+        wide = working_dtype(x)
         length = softplus(x.to(wide))
         radians = torch.tensor(self.frequencies(), dtype=torch.float64, device=x.device)
         cos, sin = angle_tables(positions, radians, dtype=wide)

@@ -12,9 +12,10 @@ import torch
 from torch import Tensor, nn
 
 from ordinate.errors import ArgumentError, PositionRangeError
-from ordinate.frequencies import check_base, check_rotary_dim, inverse_frequencies
+from ordinate.frequencies import check_base, inverse_frequencies
 from ordinate.position.indices import check_positions
-from ordinate.position.rotation import Layout, angle_tables, check_layout, rotate_pairs
+from ordinate.position.rotation import angle_tables, rotate_pairs
+from ordinate.position.rotation_inputs import Layout, check_head, check_layout, working_dtype
 from ordinate.shapes import check_shape
 
 __all__ = ["XPos"]
@@ -66,12 +67,8 @@ class XPos(nn.Module):
         centre: float = 0,
     ) -> None:
         super().__init__()
-        check_rotary_dim("head_dim", head_dim)
+        head_dim, turned = check_head(head_dim, rotary_dim)
         check_layout(layout)
-        turned = head_dim if rotary_dim is None else rotary_dim
-        check_rotary_dim("rotary_dim", turned)
-        if turned > head_dim:
-            raise ArgumentError("rotary_dim", expected=f"at most head_dim ({head_dim})", got=turned, todo="check the head")
         check_base(base)
         for name, value in (("scale_base", scale_base), ("gamma", gamma)):
             if not (math.isfinite(value) and value > 0):
@@ -132,7 +129,7 @@ class XPos(nn.Module):
         rates = torch.tensor(self._log_rates, dtype=torch.float64, device=x.device)
         cos, sin = angle_tables(positions, radians, dtype=torch.float64)
         factors = (sign * offsets.unsqueeze(-1) * rates).exp()
-        wide = torch.promote_types(x.dtype, torch.float32)
+        wide = working_dtype(x)
         return rotate_pairs(x, (cos * factors).to(wide), (sin * factors).to(wide), layout=self.layout)
 
     def __repr__(self) -> str:
