@@ -61,7 +61,8 @@ GROUND = [
 ]
 
 from tests.position.rows_axes import ROWS as AXES  # noqa: E402  (rows need Member)
+from tests.position.rows_biases import ROWS as BIASES  # noqa: E402
 from tests.position.rows_relative import ROWS as RELATIVE  # noqa: E402
 from tests.position.rows_rotary import ROWS as ROTARY  # noqa: E402
 
-MEMBERS = GROUND + AXES + RELATIVE + ROTARY
+MEMBERS = GROUND + AXES + BIASES + RELATIVE + ROTARY

@@ -67,7 +67,7 @@ def flex_attention_output(
     filled_queries, filled_keys = _filled(queries), _filled(keys)
     mods = []
     for term in terms:
-        axes = hasattr(term.encoding, "axes")
+        axes = getattr(term.encoding, "axes", None) is not None
         at = _fill(term.query_positions, filled_queries, axes=axes), _fill(term.key_positions, filled_keys, axes=axes)
         mods.append(term.encoding.score_mod(*at))  # type: ignore[union-attr]
     block_mask, seen = _block_mask(mask, positions, (queries, keys), (filled_queries, filled_keys), query.device)

@@ -51,7 +51,7 @@ class ScoreTerm:
 
     def part(self, queries: slice, keys: slice) -> ScoreTerm:
         """The term of some queries and some keys."""
-        axes = hasattr(self.encoding, "axes")
+        axes = getattr(self.encoding, "axes", None) is not None
         return replace(
             self,
             query_positions=on_token_axis(self.query_positions, queries, axes=axes),

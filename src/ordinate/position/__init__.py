@@ -24,6 +24,7 @@ from ordinate.position.rotation import rotate_pairs
 from ordinate.position.temperature import LogTemperature, SteppedTemperature
 from ordinate.position.time import Time2Vec, TimeEncoding
 from ordinate.position.transformer_xl import TransformerXLRelative
+from ordinate.position.window_bias import ContinuousWindowBias2D, WindowBias2D
 from ordinate.position.xpos import XPos
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "ALiBi",
     "AxialRotary",
     "CoPE",
+    "ContinuousWindowBias2D",
     "DisentangledRelative",
     "DualChunk",
     "Kerple",
@@ -59,6 +61,7 @@ __all__ = [
     "Time2Vec",
     "TimeEncoding",
     "TransformerXLRelative",
+    "WindowBias2D",
     "XPos",
     "alibi_slopes",
     "build",

@@ -27,6 +27,7 @@ from ordinate.position.rotary import Rotary
 from ordinate.position.temperature import LogTemperature, SteppedTemperature
 from ordinate.position.time import Time2Vec, TimeEncoding
 from ordinate.position.transformer_xl import TransformerXLRelative
+from ordinate.position.window_bias import ContinuousWindowBias2D, WindowBias2D
 from ordinate.position.xpos import XPos
 from ordinate.spec import PositionSpec
 
@@ -54,6 +55,8 @@ ENCODINGS: dict[str, type[nn.Module]] = {
     "kerple": Kerple,
     "sandwich": Sandwich,
     "fire": FIRE,
+    "window": WindowBias2D,
+    "continuous-window": ContinuousWindowBias2D,
     "shaw": ShawRelative,
     "music": MusicRelative,
     "transformer_xl": TransformerXLRelative,

@@ -144,11 +144,12 @@ class Sandwich(DistanceBias):
         check_rotary_dim("dim", dim)
         check_base(base)
         self.num_heads, self.dim, self.base = num_heads, dim, base
+        self._frequencies = inverse_frequencies(dim, base)
 
     def of_distance(self, distance: Tensor) -> Tensor:
         """[H, *], float32: summed in float64 one cosine after the other, so that memory is that of the result."""
         away, total = distance.to(torch.float64), torch.zeros_like(distance, dtype=torch.float64)
-        for frequency in inverse_frequencies(self.dim, self.base):
+        for frequency in self._frequencies:
             total = total + (away * frequency).cos()
         compression = torch.arange(1, self.num_heads + 1, dtype=torch.float64, device=distance.device) * 8 / self.num_heads
         return (total / compression.view(-1, *(1,) * distance.ndim)).to(torch.float32)
