@@ -44,6 +44,12 @@ class Case:
         return self.found.section.raw
 
     @property
+    def stated_type(self) -> str:
+        """The file's model type, "" where it states none."""
+        stated = self.raw.get("model_type")
+        return stated if isinstance(stated, str) else ""
+
+    @property
     def turns(self) -> list[Rotation]:
         """How its kinds of layer rotate."""
         return [layer.rotation for layer in self.part.layers if layer.rotation is not None]

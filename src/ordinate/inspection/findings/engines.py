@@ -71,8 +71,8 @@ def null_head(case: Case) -> None:
 
 def flat_text_ignored(case: Case) -> None:
     """A composite type whose text settings stand at the top level: most classes then build their default text model."""
-    stated = case.raw.get("model_type")
-    if not case.main or case.part.path or stated == case.part.model_type.value or not isinstance(stated, str):
+    stated = case.stated_type
+    if not case.main or case.part.path or stated == case.part.model_type.value or not stated:
         return
     if case.part.model_type.source != "family" or stated in ADOPTS_FLAT_TEXT:
         return

@@ -71,12 +71,12 @@ def position_type_misleads(case: Case) -> None:
         )
     elif kinds == {"sinusoidal", "learned"} or "detr" in str(case.part.model_type.value):
         return
-    elif name in ("alibi", "rope", "rotary") and case.raw.get("model_type") in BERT_LIKE:
+    elif name in ("alibi", "rope", "rotary") and case.stated_type in BERT_LIKE:
         case.note(
             "stock-class-ignores-position-type",
             "warning",
-            f'stock {case.raw["model_type"]} builds a learned table whatever position_embedding_type says ("{name}")',
-            {"model_type": case.raw["model_type"], **case.present("position_embedding_type")},
+            f'stock {case.stated_type} builds a learned table whatever position_embedding_type says ("{name}")',
+            {"model_type": case.stated_type, **case.present("position_embedding_type")},
             "load it with the code the checkpoint brings along (auto_map)",
         )
 

@@ -52,7 +52,7 @@ def scaling_partial(case: Case) -> None:
 def sections_ignored(case: Case) -> None:
     """Sections for several axes in a file whose stock class knows one axis."""
     turn = next((turn for turn in case.turns if turn.sections is not None), None)
-    stated = case.raw.get("model_type")
+    stated = case.stated_type
     if turn is None or turn.sections is None or stated not in ONE_AXIS:
         return
     case.note(
