@@ -3,6 +3,8 @@
 An encoding adds a vector to each token, turns the channels of queries and keys, biases the score of each pair of tokens, or
 computes the scores. A class is a leaf that has the methods of one face (a few have two); `ordinate.attention.attend` accepts
 any of them. Positions are always given: integers [T] or [B, T] (floats where time is continuous), never a hidden offset.
+An encoding over several axes (a grid of patches, text among images) says so by an attribute `axes`; its positions are [T, A] or
+[B, T, A] with A = axes, see `ordinate.position.axes`.
 """
 
 from __future__ import annotations
