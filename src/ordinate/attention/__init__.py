@@ -1,6 +1,27 @@
-"""Attention that is told where its tokens are: one function, masks that compose, a readable reference."""
+"""Attention that is told where its tokens are: one function, masks that compose, layers, caches, pooling, a decoder."""
 
 from ordinate.attention.attend import attend
+from ordinate.attention.cache import KVCache
+from ordinate.attention.checkpoint import load_decoder
+from ordinate.attention.decoder import Decoder
+from ordinate.attention.generation import Sampling, generate
+from ordinate.attention.layers import MultiHeadAttention
 from ordinate.attention.masks import Causal, Documents, Mask, Padding, Window
+from ordinate.attention.pooling import AttentionPooling, MeanPooling
 
-__all__ = ["Causal", "Documents", "Mask", "Padding", "Window", "attend"]
+__all__ = [
+    "AttentionPooling",
+    "Causal",
+    "Decoder",
+    "Documents",
+    "KVCache",
+    "Mask",
+    "MeanPooling",
+    "MultiHeadAttention",
+    "Padding",
+    "Sampling",
+    "Window",
+    "attend",
+    "generate",
+    "load_decoder",
+]

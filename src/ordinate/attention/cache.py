@@ -1,0 +1,330 @@
+"""`KVCache`: keys, values and positions of the tokens seen so far, for one layer or for all layers of a model.
+
+Positions are part of it, so a query can be told how far each key lies; rows may have different lengths, and padding never gets
+in. A cache never overflows or wraps in silence: without a window a token too many is an error or, where asked for, growth by
+doubling; with a window the oldest tokens leave, and a chunk sees exactly what its tokens would have seen one by one.
+Sources: Shazeer 2019, arXiv 1911.02150 (incremental decoding); Xiao et al. 2023, arXiv 2309.17453 (sinks).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from torch import Tensor
+from torch.nn.functional import pad
+
+from ordinate.attention import cache_files
+from ordinate.attention.ledger import Ledger
+from ordinate.attention.slots import Slots, put
+from ordinate.errors import ArgumentError, ArgumentTypeError, RefusedError, ShapeError
+from ordinate.shapes import check_shape
+
+__all__ = ["Chunk", "Held", "KVCache"]
+
+
+@dataclass(frozen=True)
+class Held:
+    """What attention sees after new tokens went into a cache.
+
+    Args:
+        keys, values: [B, G, S, D] and [B, G, S, V], views of the cache where they can be: the next append changes them.
+        positions: [B, S], or [B, S, A] where positions have axes.
+        visible: bool [B or 1, T or 1, S], false for slots that are empty or out of reach; None where all are seen.
+    """
+
+    keys: Tensor
+    values: Tensor
+    positions: Tensor
+    visible: Tensor | None
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """New tokens on their way into all layers of a cache: between `KVCache.open` and `KVCache.close`.
+
+    Args:
+        slots: where they go.
+        new_positions: of the new tokens, [B, T] or [B, T, A].
+        token_mask: bool [B, T], or None where every token is real.
+        positions, visible: as in `Held`.
+    """
+
+    slots: Slots
+    new_positions: Tensor
+    token_mask: Tensor | None
+    positions: Tensor
+
+    @property
+    def visible(self) -> Tensor | None:
+        """As in `Held`."""
+        return self.slots.visible
+
+
+class KVCache:
+    """Preallocated keys and values, with the position of each.
+
+    Args:
+        batch: rows B.
+        num_key_value_heads: heads G of keys and values.
+        head_dim: channels D of a key as it is cached (PoPE doubles them).
+        capacity: tokens that fit, a row; not with `window_keys`.
+        window_keys: keep only the last so many tokens of each row, those of `sink_keys` apart.
+        sink_keys: with a window, the first so many tokens of each row stay for good.
+        growing: double the capacity when it is reached, instead of raising.
+        value_dim: channels V of a value, by default D.
+        num_layers: layers that share positions and lengths.
+        axes: numbers in a position, for encodings with several axes; None for plain positions.
+        dtype, device: of keys and values; torch's defaults otherwise.
+
+    Raises:
+        ArgumentError: sizes below 1; both a capacity and a window, or neither; sinks or growth that make no sense.
+
+    >>> cache = KVCache(1, 2, 8, capacity=16)
+    >>> held = cache.append(torch.ones(1, 2, 3, 8), torch.ones(1, 2, 3, 8), torch.arange(3))
+    >>> held.keys.shape, held.positions.tolist(), cache.lengths.tolist()
+    (torch.Size([1, 2, 3, 8]), [[0, 1, 2]], [3])
+    """
+
+    def __init__(
+        self,
+        batch: int,
+        num_key_value_heads: int,
+        head_dim: int,
+        *,
+        capacity: int | None = None,
+        window_keys: int | None = None,
+        sink_keys: int = 0,
+        growing: bool = False,
+        value_dim: int | None = None,
+        num_layers: int = 1,
+        axes: int | None = None,
+        dtype: torch.dtype | None = None,
+        device: torch.device | str | None = None,
+    ) -> None:
+        value_dim = head_dim if value_dim is None else value_dim
+        sizes = {"batch": batch, "num_key_value_heads": num_key_value_heads, "head_dim": head_dim, "value_dim": value_dim}
+        sizes["num_layers"] = num_layers
+        optional = {"capacity": capacity, "window_keys": window_keys, "axes": axes}
+        for name, size in (sizes | {name: size for name, size in optional.items() if size is not None}).items():
+            if isinstance(size, bool) or not isinstance(size, int) or size < 1:
+                raise ArgumentError(name, expected="a whole number of 1 or more", got=size, todo="pass a size")
+        if (capacity is None) == (window_keys is None):
+            raise ArgumentError(
+                "capacity",
+                expected="either capacity or window_keys",
+                got=f"capacity={capacity}, window_keys={window_keys}",
+                todo="a window holds window_keys + sink_keys tokens, however long the row",
+            )
+        if isinstance(sink_keys, bool) or not isinstance(sink_keys, int) or sink_keys < 0 or (sink_keys and not window_keys):
+            raise ArgumentError("sink_keys", expected="0, or more along with window_keys", got=sink_keys, todo="pass a window")
+        if growing and window_keys is not None:
+            raise ArgumentError("growing", expected="False with window_keys", got=growing, todo="a window does not grow")
+        slots = (window_keys or 0) + sink_keys if capacity is None else capacity
+        with torch.inference_mode(False):  # a cache made while generating may be used outside of it
+            self._keys = torch.zeros(num_layers, batch, num_key_value_heads, slots, head_dim, dtype=dtype, device=device)
+            self._values = torch.zeros(num_layers, batch, num_key_value_heads, slots, value_dim, dtype=dtype, device=device)
+        self.growing = growing
+        self._ledger = Ledger(batch, slots, window_keys=window_keys, sink_keys=sink_keys, axes=axes, device=self._keys.device)
+        self._open: Chunk | None = None
+
+    batch = property(lambda self: self._keys.shape[1], doc="Rows B.")
+    num_layers = property(lambda self: self._keys.shape[0], doc="Layers that share positions and lengths.")
+    capacity = property(lambda self: self._keys.shape[3], doc="Tokens that fit, a row; in a window the sinks included.")
+    window_keys = property(lambda self: self._ledger.window_keys, doc="Tokens that stay, the sinks apart; None for all.")
+    sink_keys = property(lambda self: self._ledger.sink_keys, doc="First tokens of a row that stay for good.")
+    axes = property(lambda self: self._ledger.axes, doc="Numbers in a position, or None.")
+    dtype = property(lambda self: self._keys.dtype, doc="Of keys and values.")
+    device = property(lambda self: self._keys.device, doc="Where keys, values and positions live.")
+    nbytes = property(lambda self: self._keys.nbytes + self._values.nbytes, doc="Bytes of keys and values, used or not.")
+
+    @property
+    def lengths(self) -> Tensor:
+        """Tokens that each row has seen, int64 [B]; in a window that may be more than it holds."""
+        return torch.tensor(self._ledger.counts, device=self.device)
+
+    @property
+    def held(self) -> int:
+        """Tokens that the longest row holds."""
+        return min(max(self._ledger.counts), self.capacity)
+
+    def following(self, tokens: int) -> Tensor:
+        """Positions of the next `tokens` text tokens, [B, T] or [B, T, A]: they count on from the last one of each row."""
+        return self._ledger.following(tokens)
+
+    def append(self, key: Tensor, value: Tensor, positions: Tensor, *, token_mask: Tensor | None = None) -> Held:
+        """Put new tokens in, at the cost of those tokens alone, whatever the cache holds.
+
+        Args:
+            key: [B, G, T, D], with every encoding already applied.
+            value: [B, G, T, V].
+            positions: of the new tokens, [T] or [B, T] (with an axis A more where the cache has `axes`).
+            token_mask: bool [B, T], true where the token is real; padding is left out.
+
+        Raises:
+            ArgumentError: a full cache, positions that do not rise.
+            ShapeError, ArgumentTypeError: another batch, other heads, dtype or device.
+            RefusedError: a cache of several layers (see `open`), keys that carry a gradient.
+        """
+        if self.num_layers != 1:
+            raise RefusedError(
+                "cache", expected="a cache of one layer", got=f"{self.num_layers} layers", todo="use open, write and close"
+            )
+        self.check(key, value)
+        chunk = self.open(positions, token_mask=token_mask)
+        keys, values = self.write(0, chunk, key, value)
+        self.close(chunk)
+        return Held(keys, values, chunk.positions, chunk.visible)
+
+    def check(self, key: Tensor, value: Tensor) -> None:
+        """Raise unless keys and values [B, G, T, D] of this kind can go in."""
+        for name, new, store in (("key", key, self._keys), ("value", value, self._values)):
+            if new.dtype != store.dtype or new.device != store.device:
+                raise ArgumentTypeError(
+                    name,
+                    expected=f"the cache's {store.dtype} on {store.device}",
+                    got=f"{new.dtype} on {new.device}",
+                    todo="make the cache with the model's dtype and device, or move it with to()",
+                )
+            if new.ndim != 4 or new.shape[:2] != store.shape[1:3] or new.shape[-1] != store.shape[-1]:
+                raise ShapeError(
+                    name,
+                    expected=f"a tensor [B G T D] with B={store.shape[1]}, G={store.shape[2]}, D={store.shape[-1]}",
+                    got=f"shape {tuple(new.shape)}",
+                    todo="the cache was made for another batch or model: make one for this",
+                )
+            if new.requires_grad and torch.is_grad_enabled():
+                raise RefusedError(
+                    name,
+                    expected="keys and values without a gradient",
+                    got="some that carry one",
+                    todo="use a cache under torch.inference_mode() or torch.no_grad(), and train without one",
+                )
+
+    def open(self, positions: Tensor, *, token_mask: Tensor | None = None) -> Chunk:
+        """Find room for new tokens in all layers: then `write` each layer, then `close`. Raises as `append`."""
+        if self._open is not None:
+            raise RefusedError(
+                "cache",
+                expected="a window whose last append was finished",
+                got="one that an error interrupted after tokens had been overwritten",
+                todo="reset() it and fill it again",
+            )
+        token_mask = None if token_mask is None else token_mask.to(self.device, torch.bool)
+        new = self._ledger.checked(positions, token_mask)
+        if self.window_keys is None:
+            counts = self._ledger.counts
+            added = [new.shape[1]] * self.batch if token_mask is None else token_mask.sum(-1).tolist()
+            self._make_room(max(count + more for count, more in zip(counts, added, strict=True)))
+        slots, seen = self._ledger.place(new, token_mask)
+        chunk = Chunk(slots, new, token_mask, seen)
+        if self.window_keys is not None and max(slots.totals) > self.capacity:
+            self._open = chunk  # it takes the slots of tokens that are still held: there is no way back
+        return chunk
+
+    def write(self, layer: int, chunk: Chunk, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+        """Put keys and values of one layer into their slots; returns what attention sees. `check` has been called."""
+        return put(self._keys[layer], chunk.slots, key), put(self._values[layer], chunk.slots, value)
+
+    def close(self, chunk: Chunk) -> None:
+        """Count the tokens of `chunk` as held: all layers have been written."""
+        self._ledger.count(chunk.slots, chunk.new_positions, chunk.token_mask)
+        self._open = None
+
+    def contents(self, layer: int = 0) -> Held:
+        """What a layer holds, for queries that add nothing (cross-attention)."""
+        positions, counts = self._ledger.positions, self._ledger.counts
+        if positions is None or min(counts) == 0:
+            raise ArgumentError("cache", expected="at least one token in every row", got=counts, todo="append the keys first")
+        held = self.held
+        visible = None
+        if min(counts) < held:
+            visible = (torch.arange(held, device=self.device) < self.lengths.unsqueeze(-1)).unsqueeze(-2)
+        return Held(self._keys[layer, :, :, :held], self._values[layer, :, :, :held], positions[:, :held], visible)
+
+    def reset(self) -> None:
+        """Forget every token; the room stays."""
+        self._open = None
+        old = self._ledger
+        self._ledger = Ledger(
+            self.batch,
+            self.capacity,
+            window_keys=old.window_keys,
+            sink_keys=old.sink_keys,
+            axes=old.axes,
+            device=old.device,
+        )
+
+    def select(self, rows: Tensor) -> None:
+        """Make row i what row `rows[i]` was: the reorder of a beam search, or a change of the batch.
+
+        Args:
+            rows: integers [B'], each a row of the cache; rows may repeat.
+
+        Raises:
+            ArgumentTypeError: rows that are not integers.
+            ArgumentError: a row that the cache does not have, or no row.
+        """
+        check_shape("rows", rows, "B")
+        if rows.dtype not in (torch.int64, torch.int32):
+            raise ArgumentTypeError("rows", expected="integers", got=str(rows.dtype), todo="pass the numbers of the beams")
+        chosen = rows.tolist()
+        if not chosen or min(chosen) < 0 or max(chosen) >= self.batch:
+            raise ArgumentError("rows", expected=f"rows from 0 to {self.batch - 1}", got=chosen, todo="count within the batch")
+        rows = rows.to(self.device)
+        with torch.inference_mode(False):
+            self._keys, self._values = self._keys.index_select(1, rows), self._values.index_select(1, rows)
+            self._ledger.select(rows)
+
+    def to(self, device: torch.device | str | None = None, dtype: torch.dtype | None = None) -> KVCache:
+        """Move it, and cast keys and values; positions keep their dtype. In place, as a module's `to`; returns itself."""
+        with torch.inference_mode(False):
+            self._keys, self._values = self._keys.to(device, dtype), self._values.to(device, dtype)
+            self._ledger.to(self._keys.device)
+        return self
+
+    def save(self, path: str | Path) -> None:
+        """Write settings, lengths, positions, keys and values to one safetensors file (extra `checkpoints`)."""
+        cache_files.save(path, self._keys, self._values, self._ledger, self.growing)
+
+    @classmethod
+    def load(cls, path: str | Path, *, device: torch.device | str | None = None) -> KVCache:
+        """The cache that `save` wrote.
+
+        Raises:
+            MissingDataError: no such file.
+            DataError: a truncated file, or one that holds no cache.
+        """
+        settings, tensors, counts = cache_files.load(path)
+        cache = cls(**settings, device=device)
+        held = tensors["keys"].shape[3]
+        cache._keys[..., :held, :] = tensors["keys"].to(cache.device)
+        cache._values[..., :held, :] = tensors["values"].to(cache.device)
+        if "positions" in tensors:
+            cache._ledger.restore(counts, tensors["positions"], tensors["last"])
+        return cache
+
+    def _make_room(self, needed: int) -> None:
+        if needed <= self.capacity:
+            return
+        if not self.growing:
+            raise ArgumentError(
+                "cache",
+                expected=f"at most {self.capacity} tokens a row",
+                got=f"{needed}, of which {max(self._ledger.counts)} were there",
+                todo="make it with a larger capacity, with growing=True, or with window_keys and lose the oldest",
+            )
+        more = max(needed, 2 * self.capacity) - self.capacity
+        with torch.inference_mode(False):
+            self._keys, self._values = pad(self._keys, (0, 0, 0, more)), pad(self._values, (0, 0, 0, more))
+        self._ledger.grow(more)
+
+    def __repr__(self) -> str:
+        room = (
+            f"window_keys={self.window_keys}, sink_keys={self.sink_keys}" if self.window_keys else f"capacity={self.capacity}"
+        )
+        return (
+            f"KVCache(batch={self.batch}, num_key_value_heads={self._keys.shape[2]}, head_dim={self._keys.shape[4]}, {room}, "
+            f"num_layers={self.num_layers}, dtype={self.dtype}, held={self.held})"
+        )

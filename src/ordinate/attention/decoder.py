@@ -1,0 +1,355 @@
+"""`Decoder`: a Llama-shaped language model, small enough to read, with any encoding of the catalogue.
+
+Blocks of x + attention(norm(x)) and x + feed_forward(norm(x)), then a norm and a projection to the vocabulary. Reading other
+people's checkpoints is in `checkpoint`, choosing tokens in `generation`, rows split over processes in `context_parallel`.
+Sources: Touvron et al. 2023, arXiv 2302.13971, section 2.2; Zhang and Sennrich 2019, arXiv 1910.07467 (RMS norm); Shazeer 2020,
+arXiv 2002.05202 (SwiGLU).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import linear, silu
+
+from ordinate.attention.attend import Encoding, Implementation, _encodings
+from ordinate.attention.cache import KVCache
+from ordinate.attention.context_parallel import Group, gather_over
+from ordinate.attention.layers import MultiHeadAttention
+from ordinate.attention.masks import Causal, Documents, Mask, Window
+from ordinate.attention.plan import Plan, cached_width, plans
+from ordinate.attention.positions import position_axes
+from ordinate.errors import ArgumentError, ArgumentTypeError, RefusedError, ShapeError
+from ordinate.position import indices
+from ordinate.position.protocols import adds_to_embeddings
+from ordinate.shapes import check_shape, check_size
+
+__all__ = ["Block", "Decoder", "SwiGLU"]
+
+
+class SwiGLU(nn.Module):
+    """W_down (silu(W_gate x) * W_up x), gate and up in one projection.
+
+    Source: Shazeer 2020, arXiv 2002.05202, eq. 6.
+    """
+
+    def __init__(self, dim: int, hidden_dim: int, *, bias: bool = False) -> None:
+        super().__init__()
+        self.gate_up = nn.Linear(dim, 2 * hidden_dim, bias=bias)
+        self.down = nn.Linear(hidden_dim, dim, bias=bias)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """[..., dim] to [..., dim]."""
+        gate, up = self.gate_up(x).chunk(2, dim=-1)
+        return self.down(silu(gate) * up)
+
+
+class Block(nn.Module):
+    """One layer: attention and a feed-forward network, each behind a norm and beside the stream."""
+
+    def __init__(self, dim: int, attention: MultiHeadAttention, hidden_dim: int, norm_eps: float, bias: bool) -> None:
+        super().__init__()
+        self.attention_norm = nn.RMSNorm(dim, norm_eps)
+        self.attention = attention
+        self.feed_forward_norm = nn.RMSNorm(dim, norm_eps)
+        self.feed_forward = SwiGLU(dim, hidden_dim, bias=bias)
+
+    def forward(self, x: Tensor, now: Plan, layer: int) -> Tensor:
+        """[B, T, dim] to [B, T, dim] under a plan that all layers of its kind share."""
+        x = x + self.attention.planned(self.attention_norm(x), now, layer)[0]
+        return x + self.feed_forward(self.feed_forward_norm(x))
+
+
+class Decoder(nn.Module):
+    """A causal language model: token numbers to logits.
+
+    Args:
+        vocabulary: number of tokens.
+        dim: channels of the stream.
+        num_layers: blocks.
+        num_heads, num_key_value_heads, head_dim: as in `MultiHeadAttention`.
+        hidden_dim: channels inside the feed-forward network.
+        encoding: any encoding, shared by all layers. One that adds to embeddings is added once, in front of the first.
+        windows: keys that a query sees (itself and the nearest before): one number for all layers, or one a layer, None for all
+            keys.
+        norm_eps: of the RMS norms.
+        bias, output_bias, feed_forward_bias: on queries, keys and values; on attention's output; in the feed-forward network.
+        query_key_norm: as in `MultiHeadAttention`.
+        scale: factor on the products of queries and keys, 1 / sqrt(head_dim) by default.
+        tied: use the embedding as the projection to the vocabulary.
+        impl: as in `attend`.
+
+    Raises:
+        ArgumentError: sizes below 1, heads that do not divide, windows for another number of layers.
+
+    >>> from ordinate.position import Rotary
+    >>> model = Decoder(vocabulary=100, dim=32, num_layers=2, num_heads=4, hidden_dim=64, encoding=Rotary(8, layout="half"))
+    >>> model(torch.tensor([[1, 2, 3]])).shape
+    torch.Size([1, 3, 100])
+    >>> model.generate(torch.tensor([[1, 2, 3]]), max_new_tokens=2).shape
+    torch.Size([1, 5])
+    """
+
+    def __init__(
+        self,
+        *,
+        vocabulary: int,
+        dim: int,
+        num_layers: int,
+        num_heads: int,
+        hidden_dim: int,
+        num_key_value_heads: int | None = None,
+        head_dim: int | None = None,
+        encoding: Encoding | Sequence[Encoding] | None = None,
+        windows: int | Sequence[int | None] | None = None,
+        norm_eps: float = 1e-6,
+        bias: bool = False,
+        output_bias: bool = False,
+        feed_forward_bias: bool = False,
+        query_key_norm: bool = False,
+        scale: float | None = None,
+        tied: bool = False,
+        impl: Implementation = "auto",
+    ) -> None:
+        super().__init__()
+        for name, size in (("vocabulary", vocabulary), ("num_layers", num_layers), ("hidden_dim", hidden_dim)):
+            check_size(name, size)
+        given = _encodings(encoding)
+        self.encoding_modules = nn.ModuleList([one for one in given if isinstance(one, nn.Module)])
+        self.added = tuple(one for one in given if adds_to_embeddings(one))
+        self.encodings = tuple(one for one in given if not adds_to_embeddings(one))
+        own = [one.own_scale for one in self.encodings if hasattr(one, "own_scale")]
+        self.windows = (windows,) * num_layers if isinstance(windows, int) or windows is None else tuple(windows)
+        if len(self.windows) != num_layers:
+            raise ArgumentError(
+                "windows", expected=f"one for each of the {num_layers} layers", got=len(self.windows), todo="None sees all keys"
+            )
+        self.rules: dict[int | None, Mask] = {keys: Causal() if keys is None else Window(keys) for keys in self.windows}
+        self.embedding = nn.Embedding(vocabulary, dim)
+        self.blocks = nn.ModuleList()
+        for _ in range(num_layers):
+            attention = MultiHeadAttention(
+                dim,
+                num_heads,
+                num_key_value_heads=num_key_value_heads,
+                head_dim=head_dim,
+                bias=bias,
+                output_bias=output_bias,
+                query_key_norm=query_key_norm,
+                norm_eps=norm_eps,
+                scale=scale if scale is not None or not own else own[0],
+                impl=impl,
+            )
+            self.blocks.append(Block(dim, attention, hidden_dim, norm_eps, feed_forward_bias))
+        self.norm = nn.RMSNorm(dim, norm_eps)
+        self.head = None if tied else nn.Linear(dim, vocabulary, bias=False)
+        self.vocabulary, self.dim, self.impl = vocabulary, dim, impl
+        for module in self.modules():  # 0.02 as in GPT-2 and Llama's training code; torch's own embeddings are 50 times that
+            if isinstance(module, nn.Linear | nn.Embedding) and not any(module is part for part in self.encoding_modules):
+                nn.init.normal_(module.weight, std=0.02)
+
+    def forward(
+        self,
+        input_ids: Tensor,
+        positions: Tensor | None = None,
+        *,
+        token_mask: Tensor | None = None,
+        documents: Tensor | None = None,
+        cache: KVCache | None = None,
+        group: Group | None = None,
+        last_only: bool = False,
+    ) -> Tensor:
+        """Logits [B, T, vocabulary], or [B, 1, vocabulary] of each row's last real token with `last_only`.
+
+        Args:
+            input_ids: integers [B, T].
+            positions: [T] or [B, T] (with the encoding's axes last). By default 0, 1, 2, ..., padding not counted, or behind
+                what the cache holds. Packed and sharded rows must say theirs.
+            token_mask: bool [B, T], true where the token is real.
+            documents: integers [T] or [B, T], the document of each token in packed rows.
+            cache: as `new_cache` makes it; the tokens go in. Under no_grad or inference_mode.
+            group: the processes among which the rows are split, see `context_parallel`.
+            last_only: leave the other tokens' logits out.
+
+        Raises:
+            ArgumentError: token numbers outside the vocabulary; a full cache; positions that go backwards in it.
+            PositionRangeError: a row longer than a learned table.
+            RefusedError: a cache together with documents or a group; a scaling that depends on length, past the trained one.
+            ShapeError, ArgumentTypeError: what does not fit.
+        """
+        sizes = check_shape("input_ids", input_ids, "B T")
+        self._check_tokens(input_ids)
+        if token_mask is not None:
+            check_shape("token_mask", token_mask, "B T", B=sizes["B"], T=sizes["T"])
+        if cache is not None:
+            self._check_cache(cache, sizes["B"], documents, group)
+        if positions is None:
+            positions = self._usual_positions(input_ids, token_mask, documents, cache, group)
+        x = self.embedding(input_ids)
+        for one in self.added:
+            x = x + one.encode(positions).to(x.dtype)
+        plans = self._plans(x, positions, token_mask, documents, cache, group)
+        for layer, (block, window) in enumerate(zip(self.blocks, self.windows, strict=True)):
+            x = block(x, plans[window], layer)
+        next(iter(plans.values())).close()
+        x = self.norm(x)
+        if last_only:
+            x = x[:, -1:] if token_mask is None else _last_real(x, token_mask)
+        return linear(x, self.embedding.weight) if self.head is None else self.head(x)
+
+    def new_cache(self, batch: int, *, capacity: int | None = None, growing: bool = False, sink_keys: int = 0) -> KVCache:
+        """An empty cache for all layers.
+
+        Where every layer has the same window it holds that window and no more, whatever the capacity; where only some have
+        one, it holds all keys and the mask hides them.
+
+        Args:
+            batch: rows B.
+            capacity: tokens a row; may be left out where all layers have a window.
+            growing: double the capacity when it is reached.
+            sink_keys: first tokens of a row that stay, where all layers have the same window.
+        """
+        attention = self.blocks[0].attention
+        assert isinstance(attention, MultiHeadAttention)
+        window = self.windows[0] if len(self.rules) == 1 else None
+        if window is None and sink_keys:
+            raise ArgumentError(
+                "sink_keys", expected="0, since no window makes tokens leave", got=sink_keys, todo="leave it out"
+            )
+        weight, shared = self.embedding.weight, attention.num_key_value_heads
+        return KVCache(
+            batch,
+            shared,
+            cached_width(self.encodings, shared, attention.head_dim, weight),
+            capacity=capacity if window is None else None,
+            window_keys=window,
+            sink_keys=sink_keys,
+            growing=growing and window is None,
+            value_dim=attention.head_dim,
+            num_layers=len(self.blocks),
+            axes=position_axes(self.encodings),
+            dtype=weight.dtype,
+            device=weight.device,
+        )
+
+    def generate(self, input_ids: Tensor, *, max_new_tokens: int, **settings: Any) -> Tensor:
+        """Token numbers [B, T + new]: the prompts, and what the model goes on with; see `ordinate.attention.generate`."""
+        from ordinate.attention.generation import generate
+
+        return generate(self, input_ids, max_new_tokens=max_new_tokens, **settings)
+
+    @classmethod
+    def from_pretrained(
+        cls, directory: str | Path, *, dtype: torch.dtype | None = None, device: torch.device | str = "cpu"
+    ) -> Decoder:
+        """A Llama, Mistral or Qwen2 checkpoint from a Hugging Face folder; see `ordinate.attention.load_decoder`."""
+        from ordinate.attention.checkpoint import load_decoder
+
+        return load_decoder(directory, dtype=dtype, device=device)
+
+    def _plans(
+        self,
+        x: Tensor,
+        positions: Tensor,
+        token_mask: Tensor | None,
+        documents: Tensor | None,
+        cache: KVCache | None,
+        group: Group | None,
+    ) -> dict[int | None, Plan]:
+        """What the layers of each window share."""
+        gather = None if group is None else gather_over(group)
+        rules: list[Mask | None] = []
+        for rule in self.rules.values():
+            if cache is not None and cache.sink_keys:
+                rule = Causal()  # the cache has let go of what is out of the window, the sinks apart
+            if documents is not None:
+                rule = rule & Documents(documents, None if gather is None else gather(documents, -1))
+            rules.append(rule)
+        made = plans(
+            self.encodings,
+            rules,
+            positions,
+            batch=x.shape[0],
+            tokens=x.shape[1],
+            dtype=x.dtype,
+            impl=self.impl,
+            token_mask=token_mask,
+            cache=cache,
+            gather=gather,
+        )
+        return dict(zip(self.rules, made, strict=True))
+
+    def _usual_positions(
+        self,
+        input_ids: Tensor,
+        token_mask: Tensor | None,
+        documents: Tensor | None,
+        cache: KVCache | None,
+        group: Group | None,
+    ) -> Tensor:
+        if documents is not None or group is not None:
+            raise ArgumentError(
+                "positions",
+                expected="the positions of packed or sharded rows",
+                got=None,
+                todo="pass indices.from_lengths(lengths), or indices.shard(positions, rank, world_size)",
+            )
+        if token_mask is None:
+            tokens = input_ids.shape[1]
+            return indices.consecutive(tokens, device=input_ids.device) if cache is None else cache.following(tokens)
+        steps = indices.from_mask(token_mask)
+        if cache is None:
+            return steps
+        start = cache.following(1)
+        if cache.axes is None:
+            return start + steps
+        return start + steps.unsqueeze(-1)
+
+    def _check_tokens(self, input_ids: Tensor) -> None:
+        if input_ids.dtype not in (torch.int64, torch.int32):
+            raise ArgumentTypeError("input_ids", expected="token numbers, int64", got=str(input_ids.dtype), todo="call .long()")
+        if torch.compiler.is_compiling() or input_ids.device.type != "cpu" or input_ids.numel() == 0:
+            return  # on a device the embedding's own check speaks up
+        lowest, highest = (int(end) for end in input_ids.aminmax())
+        if lowest < 0 or highest >= self.vocabulary:
+            raise ArgumentError(
+                "input_ids",
+                expected=f"token numbers from 0 to {self.vocabulary - 1}",
+                got=lowest if lowest < 0 else highest,
+                todo="the tokenizer and the model must belong together",
+            )
+
+    def _check_cache(self, cache: KVCache, batch: int, documents: Tensor | None, group: Group | None) -> None:
+        if documents is not None or group is not None:
+            raise RefusedError(
+                "cache",
+                expected="rows that are neither packed nor split",
+                got="documents" if documents is not None else "a group",
+                todo="generate each document in a row of its own, on one process",
+            )
+        weight = self.embedding.weight
+        if cache.num_layers != len(self.blocks) or cache.batch != batch:
+            raise ShapeError(
+                "cache",
+                expected=f"{len(self.blocks)} layers and a batch of {batch}",
+                got=f"{cache.num_layers} layers and a batch of {cache.batch}",
+                todo="make it with new_cache(batch, ...)",
+            )
+        if not torch.is_autocast_enabled(weight.device.type) and (cache.dtype, cache.device) != (weight.dtype, weight.device):
+            raise ArgumentTypeError(
+                "cache",
+                expected=f"the model's {weight.dtype} on {weight.device}",
+                got=f"{cache.dtype} on {cache.device}",
+                todo="make it with new_cache(...) after moving the model, or move it with to()",
+            )
+
+
+def _last_real(x: Tensor, token_mask: Tensor) -> Tensor:
+    """[B, 1, dim] of the last real token of each row."""
+    steps = torch.arange(x.shape[1], device=x.device)
+    last = torch.where(token_mask.bool(), steps, 0).amax(-1)
+    return x[torch.arange(len(x), device=x.device), last].unsqueeze(1)
