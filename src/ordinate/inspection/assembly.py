@@ -41,7 +41,7 @@ def assemble(found: Found, top: Section, log: Log) -> Part:
         kinds = _layers(section, stack, family.origin, count, width, reach, trained)
         layers += kinds
         if stack.causal:
-            caching += [kind for kind in kinds if kind.attention.cached_width.value != 0 or kind.attention.state_width.value]
+            caching += [kind for kind in kinds if _keeps(kind)]
     layers.sort(key=_standing)
     contexts = _contexts(layers, claimed, trained)
     cache = cache_of(caching, bytes_per_value(section, top), claimed)
@@ -56,6 +56,12 @@ def assemble(found: Found, top: Section, log: Log) -> Part:
         cache,
         parameters_on_position(layers) if layers else unknown(family.unknown or "the encoding is unknown"),
     )
+
+
+def _keeps(layer: LayerKind) -> bool:
+    """Whether a layer keeps keys and values, or a state of a size that may be unknown."""
+    cached, state = layer.attention.cached_width, layer.attention.state_width
+    return cached.value != 0 or not state.known or state.value > 0
 
 
 def _standing(layer: LayerKind) -> tuple[bool, bool, bool, int]:

@@ -76,6 +76,9 @@ class RotaryRule:
     turns_back: bool = False
 
 
+SHARE_LIMIT = 16
+"""No share of a head above 1 makes sense; the few above it in use come from code that divides first."""
+
 NO_ROTATION = Encoding(Value("none", "family", "no encoding acts on these layers"), "nowhere", spec=PositionSpec("none"))
 
 
@@ -246,8 +249,10 @@ def _rotary_dim(frame: Frame, rule: RotaryRule, held: list[Section], scaling: Sc
         return unknown("the width of a head is unknown")
     proportional = scaling.rule.value == "proportional"
     counts = [section.integer(key) for key in rule.count if section.has(key)]
-    shares = [place.number("partial_rotary_factor", above=0) for place in held if place.has("partial_rotary_factor")]
-    shares += [section.number(key, above=0) for key in rule.partial if section.has(key)]
+    shares = [
+        place.number("partial_rotary_factor", above=0, most=SHARE_LIMIT) for place in held if place.has("partial_rotary_factor")
+    ]
+    shares += [section.number(key, above=0, most=SHARE_LIMIT) for key in rule.partial if section.has(key)]
     shares = [value for value in shares if value.known]
     counts = [value for value in counts if value.known]
     if proportional:

@@ -86,9 +86,9 @@ class Section:
         """A whole number in [least, most]."""
         return self._read(keys, lambda path, value: self._whole(path, value, least, most), _is_whole)
 
-    def number(self, *keys: str, least: float = -math.inf, above: float = -math.inf) -> Value:
-        """A finite number, at least `least` and greater than `above`."""
-        return self._read(keys, lambda path, value: self._finite(path, value, least, above), _is_finite)
+    def number(self, *keys: str, least: float = -math.inf, above: float = -math.inf, most: float = math.inf) -> Value:
+        """A finite number, at least `least`, greater than `above` and at most `most`."""
+        return self._read(keys, lambda path, value: self._finite(path, value, least, above, most), _is_finite)
 
     def flag(self, *keys: str) -> Value:
         """A boolean."""
@@ -134,13 +134,16 @@ class Section:
             return None
         return int(number)
 
-    def _finite(self, path: str, value: Any, least: float, above: float) -> float | None:
+    def _finite(self, path: str, value: Any, least: float, above: float, most: float) -> float | None:
         number = self._as_number(path, value)
         if number is None:
             return None
         if number < least or number <= above:
             bound = f"above {above:g}" if above != -math.inf else f"of {least:g} or more"
             self._wrong_range(path, value, f"a number {bound}")
+            return None
+        if number > most:
+            self._wrong_range(path, value, f"a number of at most {most:g}")
             return None
         return number
 
