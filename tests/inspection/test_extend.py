@@ -6,6 +6,7 @@ import importlib
 import json
 import math
 import os
+import re
 import shlex
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from hypothesis import strategies as st
 from ordinate.errors import ArgumentError, OrdinateError, OutputError, RefusedError
 from ordinate.frequencies import Llama3, YaRN
 from ordinate.inspection import inspect_config
+from ordinate.inspection.difference import difference
 from ordinate.inspection.document import inspect_document
 from ordinate.inspection.extend.methods import METHODS, Method, assess
 from ordinate.inspection.extend.plan import Extension, extend, write
@@ -403,10 +405,63 @@ def test_any_model_and_length_gives_a_proved_edit_or_one_line(
     try:
         found = extended(config, length, method)
     except OrdinateError as error:
-        assert "\n" not in str(error)  # noqa: PT017
+        refused = str(error)
+        assert "\n" not in refused
         return
     assert found.after is not None
     assert method == "dynamic" or found.after.contexts.claimed.value == length
+
+
+JUNK = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-(2**70), 2**70),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.text(max_size=4),
+    st.lists(st.integers(-1, 9) | st.floats(0, 2), max_size=4),
+    st.dictionaries(
+        st.sampled_from(["rope_type", "type", "factor", "full_attention", "rope_theta"]), st.integers(0, 9), max_size=3
+    ),
+    st.sampled_from(["yarn", "linear", "dynamic", "llama3", "longrope", "default", "llama", "gemma3_text", 4.0, 1e30, 65536]),
+)
+TELLING = re.compile(
+    r"rope|theta|max_pos|n_pos|seq|head|window|layer|hidden|model_type|partial|config|factor|original|base|scal"
+)
+
+
+def places(config: dict[str, Any], above: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
+    """The paths of all members whose names bear on position."""
+    found = []
+    for key, value in config.items():
+        if TELLING.search(key):
+            found.append((*above, key))
+        if isinstance(value, dict):
+            found += places(value, (*above, key))
+    return found
+
+
+@with_configs
+@settings(max_examples=250, deadline=None)
+@given(name=st.sampled_from(sorted(path.name for path in CONFIGS.glob("*.json")) or [""]), draw=st.data())
+def test_real_configs_with_members_replaced_never_end_in_another_error(name: str, draw: st.DataObject) -> None:
+    config = json.loads((CONFIGS / name).read_text(encoding="utf-8"))
+    for _ in range(draw.draw(st.integers(1, 3))):
+        path = draw.draw(st.sampled_from(places(config)))
+        place = config
+        for key in path[:-1]:
+            place = place[key]
+        place[path[-1]] = draw.draw(JUNK)
+    try:
+        document = document_of(config)
+        inspection = inspect_document(document)
+        json.dumps(difference(inspection, inspect_config(CONFIGS / name)).to_dict(), allow_nan=False)
+        found = extend(
+            document, inspection, draw.draw(st.integers(1, 10**7)), method=draw.draw(st.sampled_from([None, *METHODS]))
+        )
+        json.dumps(found.to_dict(), allow_nan=False)
+    except OrdinateError as error:
+        refused = str(error)
+        assert "\n" not in refused
 
 
 CLASSES = {

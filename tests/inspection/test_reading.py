@@ -84,6 +84,7 @@ def test_standard_input_is_read_as_bytes(monkeypatch: pytest.MonkeyPatch) -> Non
         (b'{"rope_theta": NaN}', "a finite number for rope_theta"),
         (b'{"text_config": {"rope_theta": 1e400}}', "a finite number for text_config.rope_theta"),
         (b'{"rope_scaling": {"short_factor": [1.0, -Infinity]}}', "a finite number for rope_scaling.short_factor"),
+        (b'{"rope\\ntheta": NaN}', "a finite number for 'rope\\ntheta'"),
         (b'{"a": ' + b"9" * 5000 + b"}", "numbers of sane length"),
         (b'{"rope_theta": 10000.0, "x": 1, "rope_theta": 1000000.0}', '"rope_theta" 2 times: 10000.0, 1000000.0'),
         (b'{"text_config": {"x": {}, "x": 2}}', '"x" 2 times: an object, 2'),
@@ -95,7 +96,7 @@ def test_standard_input_is_read_as_bytes(monkeypatch: pytest.MonkeyPatch) -> Non
         (b'{"a":' * 100_000 + b"1" + b"}" * 100_000, "levels of nesting"),
         (b'{"a":' * (DEPTH_LIMIT + 2) + b"1" + b"}" * (DEPTH_LIMIT + 2), f"at most {DEPTH_LIMIT} levels"),
     ],
-    ids=range(21),
+    ids=range(22),
 )
 def test_what_is_no_config_is_refused_in_one_line_that_says_why(tmp_path: Path, data: bytes, told: str) -> None:
     path = written(tmp_path, data)

@@ -202,9 +202,10 @@ def _parse(data: bytes, name: str) -> tuple[dict[str, Any], str]:
             got=_JSON_NAMES.get(type(config), "a number"),
             todo="give the model's config.json, not its vocabulary or index",
         )
-    for depth, where, key, value in _leaves(config):
+    for depth, path, key, value in _leaves(config):
         if depth > DEPTH_LIMIT:
             raise _too_deep(name)
+        where = path if path.isprintable() else ascii(path)
         if isinstance(value, float) and not math.isfinite(value) and re.search(_READ_KEY, key):
             raise DataError(
                 name,

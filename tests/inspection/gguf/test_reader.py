@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import math
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ordinate.frequencies import YaRN, inverse_frequencies
+from ordinate.inspection.difference import difference
+from ordinate.inspection.extend.plan import extend
 from ordinate.inspection.gguf import inspect_gguf
 from ordinate.inspection.gguf.architectures import ARCHITECTURES
 from ordinate.inspection.gguf.header import Header, Tensor
 from ordinate.inspection.gguf.reader import inspect_header
+from ordinate.inspection.reading import Document
 from ordinate.inspection.record import Inspection
 
 gguf = pytest.importorskip("gguf")
@@ -357,12 +361,15 @@ names = [
     divisors=st.lists(st.floats(), max_size=70),
     scaling=st.sampled_from(["yarn", "linear", "longrope", "none", "magic"]),
 )
-def test_any_metadata_gives_an_inspection(
+def test_any_metadata_gives_an_inspection_a_comparison_and_a_judgement(
     architecture: str, changes: dict[str, Any], divisors: list[float], scaling: str
 ) -> None:
     tensors = {name: divisors for name in ("rope_freqs.weight", "rope_factors_short.weight") if divisors}
     told = inspected(architecture, LLAMA | {"rope.scaling.type": scaling} | changes, tensors)
-    assert told.to_dict()["model_type"]["value"] == architecture
+    assert json.loads(json.dumps(told.to_dict(), allow_nan=False))["model_type"]["value"] == architecture
+    assert difference(told, told).positions != "different"
+    metadata = {"general.architecture": architecture}
+    extend(Document("model.gguf", None, header=Header(3, "little", metadata)), told, 10**6)
 
 
 def test_plain_frequencies_are_the_geometric_ladder() -> None:

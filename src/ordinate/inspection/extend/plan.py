@@ -208,11 +208,12 @@ def _prove(text: str, before: Inspection, option: Option | None, length: int) ->
             return after, (), f"{new.name}: {trouble}"
         moved = _distance(old.rotation, new.rotation, length) > 1e-9
         if meant is not None:
-            error = _distance(meant, new.rotation, length)
-            proof.append(f"{new.name}: frequencies as meant ({f'to {error:.0e}' if error else 'exactly'})")
+            off = _distance(meant, new.rotation, length)
+            proof.append(f"{new.name}: frequencies as meant ({f'to {off:.0e}' if off else 'exactly'})")
         else:
             proof.append(f"{new.name}: {'scaled too, as this family scales all its layers' if moved else 'unchanged'}")
-        proof[-1] += f"; base {new.rotation.base.value:,.0f}, {new.rotation.rotary_dim.value} channels turn"
+        base = f"{new.rotation.base.value:,.0f}" if new.rotation.base.known else "unknown"
+        proof[-1] += f"; base {base}, {new.rotation.rotary_dim.value} channels turn"
         if new.rotation.sections is not None:
             proof[-1] += f", sections {new.rotation.sections.value}"
     dynamic = option is not None and option.method == "dynamic"
@@ -245,7 +246,7 @@ def _compare(old: LayerKind, new: LayerKind, meant: Rotation | None, length: int
     if old.window_keys.value != new.window_keys.value:
         return "its window changed"
     if meant is None:
-        return "" if math.isclose(before.base.value, after.base.value, rel_tol=1e-12) else "its base changed"
+        return "" if before.base.value == after.base.value else "its base changed"
     if after.inverse_frequencies(length) is None:
         return f"its scaling cannot be computed ({after.rule.value})"
     for tokens in (1, length // 2 or 1, length):

@@ -170,9 +170,10 @@ class _Reader:
         return self.window.take(length).decode("utf-8", "replace")
 
     def name(self, what: str) -> str:
+        """A key; what cannot be printed in one line is escaped, for keys stand in messages."""
         text = self.text(what, _LONGEST_NAME)
         assert isinstance(text, str)  # the limit is below what is skipped
-        return text
+        return text if text.isprintable() else ascii(text)
 
     def value(self, key: str) -> Any:
         kind = self.number(self.scalars[4])

@@ -306,7 +306,7 @@ class Stack:
         if original is not None:
             trained = original
         elif rotation is not None and rotation.rule.value in ("linear", "ntk") and factor is not None and claimed.known:
-            trained = Value(int(claimed.value / factor.value), "assumed", "context_length / factor of the scaling")
+            trained = Value(max(1, int(claimed.value / factor.value)), "assumed", "context_length / factor of the scaling")
         elif rotation is not None and rotation.rule.value == "llama3":
             trained = rotation.settings["original_context"]
         else:
