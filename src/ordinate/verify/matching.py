@@ -1,0 +1,102 @@
+"""From what failed to a likely cause: every known fault is asked the same questions, and its numbers compared.
+
+A fault explains a failed property where it fails there too with the same numbers. It is a cause only if it fails nowhere that the
+subject holds; it is a complete one if it explains all that failed. Two faults at once are then two causes, each for its part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ordinate.verify.observe import Observed, observe
+from ordinate.verify.signatures.signature import Signature
+from ordinate.verify.verdict import Cause
+
+__all__ = ["diagnose"]
+
+
+def diagnose(
+    observed: Sequence[Observed], suspects: Iterable[tuple[Signature, Callable[[], tuple[Any, Any]]]], keep: int = 3
+) -> list[Cause]:
+    """The causes of what failed, the likeliest first.
+
+    Args:
+        observed: all properties of the subject.
+        suspects: signatures, each with what makes its subject and case.
+        keep: how many to name at most.
+    """
+    failed = [one for one in observed if one.status == "failed" and one.seen is not None and one.law.cheap]
+    held = [one for one in observed if one.status == "passed" and one.law.cheap]
+    if not failed:
+        return []
+    causes: dict[str, tuple[Cause, int]] = {}
+    for signature, make in suspects:
+        try:
+            subject, case = make()
+        except Exception:
+            continue  # a fault that has no meaning for these settings
+        explained, elsewhere = _explains(failed, subject, case)
+        if not explained or (held and _fails_elsewhere(held, subject, case)):
+            continue
+        complete = len(explained) == len(failed)
+        cause = Cause(signature.id, signature.says, signature.read_at(), tuple(explained), complete)
+        known = causes.get(signature.id)
+        if known is None or len(explained) > len(known[0].explains):
+            causes[signature.id] = cause, elsewhere
+    ranked = sorted(causes.values(), key=lambda pair: (not pair[0].complete, -len(pair[0].explains), pair[1]))
+    return _needed([cause for cause, _ in ranked])[:keep]
+
+
+def _explains(failed: Sequence[Observed], subject: Any, case: Any) -> tuple[list[str], int]:
+    """Ids of what the fault explains, and how many failed properties it contradicts (fails there too, in other numbers)."""
+    explained, contradicted = [], 0
+    for one in failed:
+        own = observe(one.law, subject, case)
+        if own.status != "failed" or own.seen is None or one.seen is None:
+            continue
+        if _same(one.seen.fingerprint, own.seen.fingerprint) and _facts(one) == _facts(own):
+            explained.append(one.law.id)
+        else:
+            contradicted += 1
+    return explained, contradicted
+
+
+def _fails_elsewhere(held: Sequence[Observed], subject: Any, case: Any) -> bool:
+    return any(observe(one.law, subject, case).status == "failed" for one in held)
+
+
+def _facts(one: Observed) -> list[bool]:
+    assert one.seen is not None
+    return [fact.holds for fact in one.seen.facts]
+
+
+def _same(one: Sequence[Tensor], other: Sequence[Tensor]) -> bool:
+    """Equal up to a thousandth of the scale, where float32 angles of two implementations may differ; NaN equals NaN."""
+    if len(one) != len(other):
+        return False
+    for a, b in zip(one, other, strict=True):
+        if a.shape != b.shape or not torch.equal(a.isnan(), b.isnan()):
+            return False
+        if a.numel() == 0:
+            continue
+        x, y = a.detach().double().nan_to_num(), b.detach().double().nan_to_num()
+        room = 2e-2 if torch.bfloat16 in (a.dtype, b.dtype) else 1e-3
+        if not torch.allclose(x, y, rtol=room, atol=room * max(1e-3, min(1.0, float(x.abs().max())))):
+            return False
+    return True
+
+
+def _needed(ranked: list[Cause]) -> list[Cause]:
+    """Without those that explain nothing that a better one does not."""
+    covered: set[str] = set()
+    kept = []
+    for cause in ranked:
+        ties = [other for other in kept if other.explains == cause.explains]
+        if set(cause.explains) - covered or ties:
+            kept.append(cause)
+            covered |= set(cause.explains)
+    return kept

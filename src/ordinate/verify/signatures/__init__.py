@@ -1,0 +1,25 @@
+"""The library of known faults, by family. Importing it fills `SIGNATURES`."""
+
+from ordinate.verify.signatures import (
+    boundary,
+    device_dtype,
+    layout,
+    numeric,
+    offset_cache,
+    padding_packing,
+    parsing,
+)
+from ordinate.verify.signatures.signature import FAMILIES, SIGNATURES, Signature
+
+__all__ = [
+    "FAMILIES",
+    "SIGNATURES",
+    "Signature",
+    "boundary",
+    "device_dtype",
+    "layout",
+    "numeric",
+    "offset_cache",
+    "padding_packing",
+    "parsing",
+]

@@ -1,0 +1,63 @@
+"""Faults at the ends: the first and last pair, the last row of a table, the step where a rule begins."""
+
+from __future__ import annotations
+
+import torch
+
+from ordinate.frequencies import inverse_frequencies
+from ordinate.position.absolute import LearnedTable
+from ordinate.verify.references.rotation import RotarySettings, angles
+from ordinate.verify.signatures.rotations import Both, alike, angles_by, ladder_of, turn
+from ordinate.verify.signatures.signature import signature
+
+__all__: list[str] = []
+
+BOUNDARY = "boundary"
+
+
+@signature("last-pair-left-out", family=BOUNDARY, kind="rotary", read=inverse_frequencies,
+           says="the last pair never turned", seen="range(0, d - 2, 2)")
+def _(s: RotarySettings) -> Both:
+    return _with_rates(s, lambda rates: torch.cat((rates[:-1], rates.new_zeros(1))))
+
+
+@signature("first-pair-left-out", family=BOUNDARY, kind="rotary", read=inverse_frequencies,
+           says="the ladder begun at the second frequency", seen="arange(2, d + 2, 2) for the exponents")
+def _(s: RotarySettings) -> Both:
+    base = s.base or 10000.0
+    return ladder_of(s.but(scaling=None), lambda exponents: base ** -(exponents + 2 / s.rotary_dim))
+
+
+@signature("ladder-to-the-end", family=BOUNDARY, kind="rotary", read=inverse_frequencies,
+           says="exponents i / (P - 1), so that the last frequency is exactly 1 / base", seen="tensor2tensor's ladder in a rotation")
+def _(s: RotarySettings) -> Both:
+    count = s.rotary_dim // 2
+    return ladder_of(s.but(scaling=None), lambda exponents: (s.base or 10000.0) ** -(exponents * count / max(count - 1, 1)))
+
+
+@signature("ladder-reversed", family=BOUNDARY, kind="rotary", read=inverse_frequencies,
+           says="the ladder the wrong way round: the first pair is the slowest", seen="")
+def _(s: RotarySettings) -> Both:
+    return _with_rates(s, lambda rates: rates.flip(-1))
+
+
+def _with_rates(s: RotarySettings, change: object) -> Both:
+    return alike(lambda x, positions: turn(x, positions, s, theta=change(angles(s, positions).movedim(-1, 0)).movedim(0, -1)))  # type: ignore[operator]
+
+
+def _ended(rows: int) -> None:
+    @signature(f"table-clamped-at-{rows}", family=BOUNDARY, kind="rotary", read=LearnedTable,
+               says=f"positions past the end of a table of {rows:,} rows given its last row", seen="clamp, mode='clip'")
+    def _clamped(s: RotarySettings) -> Both:
+        return angles_by(s, lambda positions: positions.clamp_max(rows - 1))
+
+    @signature(f"table-wrapped-at-{rows}", family=BOUNDARY, kind="rotary", read=LearnedTable,
+               says=f"positions past the end of a table of {rows:,} rows begun again at 0", seen="position % max_len")
+    def _wrapped(s: RotarySettings) -> Both:
+        return angles_by(s, lambda positions: positions % rows)
+
+
+for size in (512, 2048, 4096, 32768):
+    _ended(size)
+
+
