@@ -120,6 +120,26 @@ def test_shared_projections_stay_the_attentions_own():
         apart.share(to_query, to_key)
 
 
+def test_a_module_in_half_precision_is_worked_in_float32():
+    """The same parameters, exact in bfloat16: what is left is the rounding of float32."""
+    module = weighty(**V3).bfloat16()
+    q, k = (x.bfloat16() for x in heads(7, 7))
+    steps = torch.arange(7)
+    found = module.bias(steps, steps, q, k)
+    assert found.dtype is torch.float32
+    assert_close(found.double(), module.double().bias(steps, steps, q.double(), k.double()), rtol=0, atol=1e-5)
+
+
+def test_a_shared_projection_of_another_kind_is_called_as_it_is():
+    module, apart = weighty(shared_projections=True), weighty()
+    to_query, to_key = nn.Linear(12, 12).double(), nn.Linear(12, 12).double()
+    doubled = nn.Sequential(to_key, nn.Identity())
+    module.share(to_query, doubled)
+    apart.table, apart.query_projection, apart.key_projection = module.table, to_query, to_key
+    q, k = heads(5, 5)
+    assert_close(module.bias(torch.arange(5), torch.arange(5), q, k), apart.bias(torch.arange(5), torch.arange(5), q, k))
+
+
 @pytest.mark.parametrize(
     ("settings", "words"),
     [

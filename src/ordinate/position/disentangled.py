@@ -8,7 +8,7 @@ al. 2021, arXiv 2111.09543, and the released v2 and v3 models (log buckets, shar
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
@@ -191,9 +191,12 @@ class DisentangledRelative(nn.Module):
 
     def _projected(self, dtype: torch.dtype) -> tuple[Tensor | None, Tensor | None]:
         """Position queries and position keys, each [H, 2 span, D] or None."""
-        table = self.table if self.norm is None else self.norm(self.table)
-        to_query: Callable[[Tensor], Tensor] | None = self.query_projection
-        to_key: Callable[[Tensor], Tensor] | None = self.key_projection
+        table: Tensor = self.table
+        if self.norm is not None:
+            scales = (self.norm.weight.to(dtype), self.norm.bias.to(dtype))
+            table = nn.functional.layer_norm(table.to(dtype), (self.hidden_size,), *scales, self.norm.eps)
+        to_query: nn.Module | None = self.query_projection
+        to_key: nn.Module | None = self.key_projection
         if self.shared_projections:
             if self._shared is None:
                 raise RefusedError(
@@ -205,10 +208,15 @@ class DisentangledRelative(nn.Module):
             to_query = self._shared[0] if "p2c" in self.terms else None
             to_key = self._shared[1] if "c2p" in self.terms else None
 
-        def heads(project: Callable[[Tensor], Tensor] | None) -> Tensor | None:
+        def heads(project: nn.Module | None) -> Tensor | None:
             if project is None:
                 return None
-            return project(table).to(dtype).unflatten(-1, (self.num_heads, self.head_dim)).transpose(0, 1)
+            if type(project) is nn.Linear:  # in the wider dtype, whatever the module was cast to
+                bias = None if project.bias is None else project.bias.to(dtype)
+                rows = nn.functional.linear(table.to(dtype), project.weight.to(dtype), bias)
+            else:  # an adapter or a quantised layer knows its own dtype
+                rows = project(table.to(self.table.dtype)).to(dtype)
+            return rows.unflatten(-1, (self.num_heads, self.head_dim)).transpose(0, 1)
 
         return heads(to_query), heads(to_key)
 
