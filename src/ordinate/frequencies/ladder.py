@@ -26,7 +26,7 @@ def inverse_frequencies(
 
     Raises:
         ArgumentError: an odd or non-positive `rotary_dim`, a base of 1 or less, a length below 1.
-        ArgumentTypeError: a length that is not an int.
+        ArgumentTypeError: a length that is not an int, a scaling that is not a record.
 
     Source: Su et al. 2021, arXiv 2104.09864, eq. 15.
 
@@ -37,6 +37,13 @@ def inverse_frequencies(
     check_base(base)
     if length is not None:
         check_context("length", length)
+    if scaling is not None and (isinstance(scaling, type) or not isinstance(scaling, Scaling)):
+        raise ArgumentTypeError(
+            "scaling",
+            expected="a record of ordinate.frequencies, or None",
+            got=scaling.__name__ if isinstance(scaling, type) else type(scaling).__name__,
+            todo="for example Linear(4.0)",
+        )
     if scaling is None:
         return geometric(rotary_dim, base)
     return scaling.inverse_frequencies(rotary_dim, base, length)

@@ -11,7 +11,9 @@ Half precision is widened into a block of scratch, turned there in float32 and r
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -21,7 +23,8 @@ from ordinate.position.fresh_memory import in_large_pages
 
 __all__ = ["BlockedRotation", "rotate_blocks"]
 
-BLOCK_ELEMENTS = 1 << 19
+_BLOCK_BYTES = 2 << 20  # of the working dtype
+_kept = threading.local()
 
 
 class BlockedRotation(torch.autograd.Function):
@@ -56,68 +59,91 @@ def rotate_blocks(x: Tensor, out: Tensor, cos: Tensor, sin: Tensor, layout: str,
         for rest in (slice(0, start), slice(end, None)):
             if x[..., rest].shape[-1]:
                 out[..., rest].copy_(x[..., rest])
-    scratch = _Scratch(cos.dtype)
-    for source, target, block_cos, block_sin in _blocks(x[..., start:end], out[..., start:end], cos, sin):
-        direct = source.dtype == cos.dtype and _lies_well(source, layout) and _lies_well(target, layout)
-        here, there = source, target
-        if not direct:
-            here = there = scratch.block("wide", source.shape)
-            here.copy_(source)
-        if layout == "half":
-            _turn_halves(here, there, block_cos, block_sin, scratch.block("crossed", source.shape))
-        else:
-            torch.mul(_as_complex(here), torch.complex(block_cos, block_sin), out=_as_complex(there))
-        if not direct:
-            target.copy_(there)
+    if cos.numel() and x.numel():
+        (_turn_halves if layout == "half" else _turn_complex)(x[..., start:end], out[..., start:end], cos, sin)
     return out
 
 
-def _turn_halves(x: Tensor, out: Tensor, cos: Tensor, sin: Tensor, crossed: Tensor) -> None:
-    pairs = cos.shape[-1]
-    torch.mul(x[..., pairs:], -sin, out=crossed[..., :pairs])
-    torch.mul(x[..., :pairs], sin, out=crossed[..., pairs:])
-    torch.addcmul(crossed, x, torch.cat((cos, cos), dim=-1), out=out)
+def _turn_halves(x: Tensor, out: Tensor, cos: Tensor, sin: Tensor) -> None:
+    direct = x.dtype == cos.dtype and x.stride(-1) == 1 == out.stride(-1)
+    with _scratch(cos.dtype) as (wide, crossed):
+        cut = _Cut(x.shape, wide.numel())
+        tables = zip(*map(cut.tables, (torch.cat((cos, cos), dim=-1), sin, -sin)), strict=True)
+        blocks = zip(*map(cut.blocks, (x, *x.chunk(2, dim=-1), out)), tables, strict=True)
+        for block, first, second, target, (both, plus, minus) in blocks:
+            cross, ahead, behind = cut.shaped(crossed, block)
+            if direct:
+                source, goal = block, target
+            else:
+                source, first, second = cut.shaped(wide, block)
+                goal = source.copy_(block)
+            torch.mul(second, minus, out=ahead)
+            torch.mul(first, plus, out=behind)
+            torch.addcmul(cross, source, both, out=goal)
+            if not direct:
+                target.copy_(goal)
 
 
-def _as_complex(x: Tensor) -> Tensor:
-    return torch.view_as_complex(x.unflatten(-1, (-1, 2)))
+def _turn_complex(x: Tensor, out: Tensor, cos: Tensor, sin: Tensor) -> None:
+    turn = torch.complex(cos, sin)
+    direct = x.dtype == cos.dtype and _lies_as_complex(x) and _lies_as_complex(out)
+    with _scratch(cos.dtype) as (wide, _):
+        cut = _Cut(x.shape, wide.numel())
+        for source, target, angles in zip(cut.blocks(x), cut.blocks(out), cut.tables(turn), strict=True):
+            if direct:
+                torch.mul(source.view(turn.dtype), angles, out=target.view(turn.dtype))
+            else:
+                widened = cut.shaped(wide, source)[0].copy_(source)
+                widened.view(turn.dtype).mul_(angles)
+                target.copy_(widened)
 
 
-def _lies_well(x: Tensor, layout: str) -> bool:
-    """Whether channels are neighbours, and pairs of layout "interleaved" whole complex numbers."""
-    if layout == "interleaved" and (x.storage_offset() % 2 or any(stride % 2 for stride in x.stride()[:-1])):
-        return False
-    return x.stride(-1) == 1
+def _lies_as_complex(x: Tensor) -> bool:
+    even = x.storage_offset() % 2 == 0 and all(stride % 2 == 0 for stride in x.stride()[:-1])
+    return even and x.stride(-1) == 1
 
 
-class _Scratch:
-    """Blocks of working memory, made once for a whole call; the first block of a call is its largest."""
+class _Cut:
+    """How [B, H, T, D] falls into blocks of about `elements`: whole rows, or else tokens of one row, all heads together."""
 
-    def __init__(self, dtype: torch.dtype) -> None:
-        self.dtype = dtype
-        self.held: dict[str, Tensor] = {}
+    def __init__(self, shape: torch.Size, elements: int) -> None:
+        batch, heads, tokens, channels = shape
+        self.tokens = min(tokens, max(1, elements // (heads * channels)))
+        self.rows = min(batch, max(1, elements // (heads * channels * tokens)))
+        self.row_blocks = -(-batch // self.rows)
+        self.shapes: dict[tuple[int, torch.Size], tuple[Tensor, Tensor, Tensor]] = {}
 
-    def block(self, name: str, shape: torch.Size) -> Tensor:
-        if name not in self.held:
-            self.held[name] = in_large_pages(torch.empty(shape, dtype=self.dtype))
-        return self.held[name][: shape[0], :, : shape[2]]
+    def blocks(self, x: Tensor) -> list[Tensor]:
+        return [block for rows in x.split(self.rows) for block in rows.split(self.tokens, dim=2)]
+
+    def tables(self, table: Tensor) -> list[Tensor]:
+        """Of a table [T, P] or [B, T, P], the part that belongs to each block."""
+        if table.ndim == 3 and table.shape[0] == 1:
+            table = table[0]
+        if table.ndim == 2:
+            return list(table.split(self.tokens)) * self.row_blocks
+        return self.blocks(table.unsqueeze(1))
+
+    def shaped(self, scratch: Tensor, like: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Scratch in the shape of a block, and the two halves of its channels."""
+        key = scratch.data_ptr(), like.shape
+        if key not in self.shapes:
+            size = like.numel()
+            flat = scratch[:size] if size <= scratch.numel() else scratch.new_empty(size)  # one token of very many heads
+            block = flat.view(like.shape)
+            self.shapes[key] = (block, *block.chunk(2, dim=-1))
+        return self.shapes[key]
 
 
-def _blocks(x: Tensor, out: Tensor, cos: Tensor, sin: Tensor) -> Iterator[tuple[Tensor, Tensor, Tensor, Tensor]]:
-    """x and out [b, H, t, 2 P] with tables [t, P] or [b, 1, t, P], block by block: whole rows, or tokens of one row."""
-    batch, heads, tokens, channels = x.shape
-    block_tokens = min(tokens, max(1, BLOCK_ELEMENTS // (heads * channels)))
-    block_rows = min(batch, max(1, BLOCK_ELEMENTS // (heads * channels * tokens)))
-    by_row = cos.ndim == 3
-    if by_row:
-        cos, sin = cos.unsqueeze(1), sin.unsqueeze(1)
-    row_tables = zip(cos.split(block_rows), sin.split(block_rows), strict=True) if by_row else None
-    for x_rows, out_rows in zip(x.split(block_rows), out.split(block_rows), strict=True):
-        cos_rows, sin_rows = next(row_tables) if row_tables is not None else (cos, sin)
-        yield from zip(
-            x_rows.split(block_tokens, dim=2),
-            out_rows.split(block_tokens, dim=2),
-            cos_rows.split(block_tokens, dim=-2),
-            sin_rows.split(block_tokens, dim=-2),
-            strict=True,
-        )
+@contextmanager
+def _scratch(dtype: torch.dtype) -> Iterator[tuple[Tensor, Tensor]]:
+    """Working memory for two blocks, kept by the thread: new memory costs more than the work done in it."""
+    held = _kept.__dict__.pop("scratch", None)  # taken out while in use, so that a call within a call finds none
+    if held is None:
+        with torch.inference_mode(False):
+            held = in_large_pages(torch.empty(2 * _BLOCK_BYTES, dtype=torch.uint8))
+    try:
+        first, second = held.view(dtype).chunk(2)
+        yield first, second
+    finally:
+        _kept.scratch = held

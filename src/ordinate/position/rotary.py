@@ -7,12 +7,12 @@ module. Source: Su et al. 2021, arXiv 2104.09864.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from ordinate.errors import ArgumentTypeError
 from ordinate.frequencies import (
     LongRoPE,
     Scaling,
@@ -21,12 +21,7 @@ from ordinate.frequencies import (
     needs_re_rotation,
 )
 from ordinate.position.indices import check_positions
-from ordinate.position.rotation import (
-    angle_tables,
-    rotate_by_channel,
-    rotation,
-    short_rotation,
-)
+from ordinate.position.rotation import angle_tables, rotation
 from ordinate.position.rotation_inputs import (
     Layout,
     RotatedChannels,
@@ -37,6 +32,7 @@ from ordinate.position.rotation_inputs import (
     working_dtype,
 )
 from ordinate.position.row_frequencies import row_frequencies, row_lengths
+from ordinate.position.short_rotation import short_ladder, short_rotation, short_tables, turn_short
 from ordinate.shapes import check_shape
 
 __all__ = ["Rotary"]
@@ -84,14 +80,8 @@ class Rotary(nn.Module):
         check_layout(layout)
         check_base(base)
         check_rotated_channels(rotated_channels)
-        if scaling is not None and not isinstance(scaling, Scaling):
-            raise ArgumentTypeError(
-                "scaling",
-                expected="a record of ordinate.position.frequencies, or None",
-                got=type(scaling).__name__,
-                todo="for example Linear(4.0)",
-            )
         self._layout, self._base, self._scaling, self._rotated_channels = layout, base, scaling, rotated_channels
+        self._start = 0 if rotated_channels == "first" else self._head_dim - self._rotary_dim
         self._frequencies = inverse_frequencies(self._rotary_dim, base, scaling)  # also proves that the scaling fits
         self._beyond = self._frequencies
         if isinstance(scaling, LongRoPE):
@@ -145,19 +135,39 @@ class Rotary(nn.Module):
             RefusedError: as in `tables`; an `out` where a gradient is wanted, or that overlaps `x`.
         """
         self._check(x, positions)
-        wide = working_dtype(x)
         if out is not None:
             check_out(out, x)
-        start = 0 if self._rotated_channels == "first" else self._head_dim - self._rotary_dim
-        turn = rotation("auto", x, positions, positions)
-        if turn is short_rotation and not self._depends_on_length:
-            # a token or a few: cos and sin of +angle and -angle at once save the calls that would spread them over channels
-            cos, sin = angle_tables(positions, self._ladders(positions)[1], factor=self._factor, dtype=wide)
-            if cos.ndim == 3:
-                cos, sin = cos.unsqueeze(1), sin.unsqueeze(1)
-            return rotate_by_channel(x, cos, sin, self._layout, start, out)
-        cos, sin = angle_tables(positions, self._radians(positions, length), factor=self._factor, dtype=wide)
-        return turn(x, cos, sin, self._layout, start, out)
+        return self._turner(x, positions, length)(x, out)
+
+    def rotate_both(
+        self, query: Tensor, key: Tensor, positions: Tensor, *, length: int | Tensor | None = None, in_place: bool = False
+    ) -> tuple[Tensor, Tensor]:
+        """query [B, H, T, D] and key [B, G, T, D] of the same tokens, turned with one making of the tables.
+
+        The same as `rotate(query, positions), rotate(key, positions)`, quicker.
+
+        Args:
+            query, key: before their product.
+            positions: [T] or [B, T].
+            length: as in `tables`.
+            in_place: turn both where they are.
+
+        Raises:
+            ShapeError, RefusedError: as in `rotate`.
+
+        >>> rotary, q, k = Rotary(8, layout="half"), torch.randn(1, 4, 3, 8), torch.randn(1, 2, 3, 8)
+        >>> [x.shape[1] for x in rotary.rotate_both(q, k, torch.arange(3))]
+        [4, 2]
+        """
+        self._check(query, positions)
+        self._check(key, positions)
+        if in_place:
+            check_out(query, query)
+            check_out(key, key)
+        turn = self._turner(query, positions, length)
+        alike = type(query) is type(key) and query.dtype is key.dtype and query.device == key.device
+        turn_key = turn if alike else self._turner(key, positions, length)
+        return turn(query, query if in_place else None), turn_key(key, key if in_place else None)
 
     def re_rotate(
         self,
@@ -196,8 +206,7 @@ class Rotary(nn.Module):
             check_out(out, keys)
         angles = self._angles(to_positions, to_length) - self._angles(from_positions, from_length)
         cos, sin = angles.cos().to(wide), angles.sin().to(wide)
-        start = 0 if self._rotated_channels == "first" else self._head_dim - self._rotary_dim
-        return rotation("auto", keys, cos, sin)(keys, cos, sin, self._layout, start, out)
+        return rotation("auto", keys, cos, sin)(keys, cos, sin, self._layout, self._start, out)
 
     def needs_re_rotation(self, from_length: int, to_length: int) -> bool:
         """Whether keys cached in a row of `from_length` tokens must be re-rotated for queries of a row of `to_length`.
@@ -208,6 +217,16 @@ class Rotary(nn.Module):
         """
         return needs_re_rotation(from_length, to_length, rotary_dim=self.rotary_dim, base=self.base, scaling=self.scaling)
 
+    def _turner(self, x: Tensor, positions: Tensor, length: int | Tensor | None) -> Callable[[Tensor, Tensor | None], Tensor]:
+        """The function that turns `x`, and whatever is like it, at these positions into `out` or new memory."""
+        wide = working_dtype(x)
+        turn = rotation("auto", x, positions, positions)
+        if turn is short_rotation and not self._depends_on_length:
+            tables = short_tables(positions, self._ladders(positions)[1], self._factor, wide)
+            return lambda x, out: turn_short(x, tables, self._start, out)
+        cos, sin = angle_tables(positions, self._radians(positions, length), factor=self._factor, dtype=wide)
+        return lambda x, out: turn(x, cos, sin, self._layout, self._start, out)
+
     @property
     def _factor(self) -> float:
         return 1.0 if self._scaling is None else self._scaling.cos_sin_factor
@@ -217,6 +236,10 @@ class Rotary(nn.Module):
         return self._scaling is not None and self._scaling.depends_on_length
 
     def _check(self, x: Tensor, positions: Tensor) -> None:
+        if isinstance(x, Tensor) and isinstance(positions, Tensor) and positions.dtype is torch.int64 and x.ndim == 4:
+            batch, _, tokens, channels = x.shape
+            if channels == self._head_dim and tuple(positions.shape) in ((tokens,), (batch, tokens), (1, tokens)):
+                return
         check_shape("x", x, "B H T D", D=self._head_dim)
         check_positions("positions", positions, length=x.shape[2], batch=x.shape[0])
 
@@ -235,16 +258,15 @@ class Rotary(nn.Module):
         return row_frequencies(self._scaling, lengths, self._ladders(positions)[0], beyond, self._base)
 
     def _ladders(self, positions: Tensor) -> tuple[Tensor, Tensor]:
-        """The frequencies by pair [P], and by channel [2 P] with the first of a pair negated, float64 on that device."""
+        """The frequencies, float64 [P] on the device of `positions`, and the same as `short_tables` takes them."""
         graph = torch.compiler.is_compiling() or type(positions) is not Tensor
         if not graph and positions.device in self._on_device:
             return self._on_device[positions.device]
         pairs = torch.tensor(self._frequencies, dtype=torch.float64, device=positions.device)
-        signed = (-pairs, pairs)
-        channels = torch.cat(signed) if self._layout == "half" else torch.stack(signed, dim=-1).flatten()
+        ladders = pairs, short_ladder(pairs, self._layout)
         if not graph:
-            self._on_device[positions.device] = pairs, channels
-        return pairs, channels
+            self._on_device[positions.device] = ladders
+        return ladders
 
     def _warn_past_claim(self, lengths: Tensor) -> None:
         if self._warned or torch.compiler.is_compiling() or not isinstance(self._scaling, LongRoPE):

@@ -26,6 +26,7 @@ from ordinate.position.rotation_inputs import (
     check_tables,
     working_dtype,
 )
+from ordinate.position.short_rotation import short_rotation
 
 __all__ = ["Layout", "angle_tables", "check_layout", "rotate_pairs"]
 
@@ -48,10 +49,12 @@ def angle_tables(
         cos and sin, each [T, P] or [B, T, P].
     """
     rows = frequencies if frequencies.ndim == 1 else frequencies.unsqueeze(-2)
-    angles = positions.to(torch.float64).unsqueeze(-1) * rows
+    angles = positions.double().unsqueeze(-1) * rows
     cos, sin = angles.cos(), angles.sin()
     if factor != 1.0:
         cos, sin = cos * factor, sin * factor
+    if dtype is torch.float32:
+        return cos.float(), sin.float()  # half the cost of .to(dtype), which shows where one token is rotated
     return cos.to(dtype), sin.to(dtype)
 
 
@@ -102,7 +105,9 @@ def rotate_pairs(
     if out is not None:
         check_out(out, x)
     start = 0 if rotated_channels == "first" else x.shape[-1] - 2 * cos.shape[-1]
-    return rotation(impl, x, cos, sin)(x, cos.to(wide), sin.to(wide), layout, start, out)
+    if cos.dtype is not wide or sin.dtype is not wide:
+        cos, sin = cos.to(wide), sin.to(wide)
+    return rotation(impl, x, cos, sin)(x, cos, sin, layout, start, out)
 
 
 Turn = Callable[[Tensor, Tensor, Tensor, str, int, "Tensor | None"], Tensor]
@@ -125,7 +130,9 @@ def rotation(impl: str, x: Tensor, cos: Tensor, sin: Tensor) -> Turn:
         )
     hindrance = _what_hinders_blocks(x, cos, sin)
     if hindrance is None:
-        return short_rotation if impl == "auto" and x.numel() <= FEW_ELEMENTS else blocked_rotation
+        if impl == "blocked" or x.numel() > FEW_ELEMENTS:
+            return blocked_rotation
+        return short_rotation if x.numel() and cos.numel() else reference_rotation
     if impl == "blocked":
         raise RefusedError(
             "impl", expected="plain tensors on a CPU, in eager mode", got=hindrance, todo="take impl='auto' or 'reference'"
@@ -139,11 +146,11 @@ def _what_hinders_blocks(x: Tensor, cos: Tensor, sin: Tensor) -> str | None:
         return "a graph that is being captured"
     if torch._C._are_functorch_transforms_active() or forward_ad._current_level >= 0:
         return "a transform of functions (vmap, grad, jvp)"
-    if x.device.type != "cpu":
+    if not x.is_cpu:
         return f"a tensor on {x.device}"
-    if type(x) not in (Tensor, torch.nn.Parameter):
+    if type(x) is not Tensor and type(x) is not torch.nn.Parameter:
         return f"a {type(x).__name__}"
-    if torch.is_grad_enabled() and (cos.requires_grad or sin.requires_grad):
+    if (cos.requires_grad or sin.requires_grad) and torch.is_grad_enabled():
         return "tables that want a gradient"
     return None
 
@@ -160,42 +167,8 @@ def reference_rotation(x: Tensor, cos: Tensor, sin: Tensor, layout: str, start: 
         first, second = turned[..., 0::2], turned[..., 1::2]
     ahead, behind = first * cos - second * sin, first * sin + second * cos
     joined = torch.cat((ahead, behind), dim=-1) if layout == "half" else torch.stack((ahead, behind), dim=-1).flatten(-2)
-    return _with_rest(joined.to(x.dtype), x, start, out)
-
-
-def short_rotation(x: Tensor, cos: Tensor, sin: Tensor, layout: str, start: int = 0, out: Tensor | None = None) -> Tensor:
-    """The same in as few calls as may be, for a token or a few: x * cos + (x with each pair swapped) * (-sin, sin)."""
-    if cos.ndim == 3:
-        cos, sin = cos.unsqueeze(1), sin.unsqueeze(1)
-    if layout == "half":
-        cos, sin = torch.cat((cos, cos), dim=-1), torch.cat((-sin, sin), dim=-1)
-    else:
-        cos, sin = torch.stack((cos, cos), dim=-1).flatten(-2), torch.stack((-sin, sin), dim=-1).flatten(-2)
-    return rotate_by_channel(x, cos, sin, layout, start, out)
-
-
-def rotate_by_channel(x: Tensor, cos: Tensor, sin: Tensor, layout: str, start: int, out: Tensor | None) -> Tensor:
-    """x * cos + (x with each pair swapped) * sin; tables by channel, sin negative at the first of a pair."""
-    channels = cos.shape[-1]
-    turned = (x if channels == x.shape[-1] else x[..., start : start + channels]).to(cos.dtype)
-    if layout == "half":
-        swapped = turned.roll(channels // 2, -1)
-    else:
-        swapped = turned.view(*turned.shape[:-1], channels // 2, 2).roll(1, -1).view(turned.shape)
-    return _with_rest(swapped.mul_(sin).addcmul_(turned, cos).to(x.dtype), x, start, out)
-
-
-def _with_rest(turned: Tensor, x: Tensor, start: int, out: Tensor | None) -> Tensor:
-    """The turned channels beside those that pass."""
-    end = start + turned.shape[-1]
-    if out is not None:
-        if out is not x:
-            out.copy_(x)
-        out[..., start:end] = turned
-        return out
-    if turned.shape[-1] == x.shape[-1]:
-        return turned
-    return torch.cat((x[..., :start], turned, x[..., end:]), dim=-1)
+    result = torch.cat((x[..., :start], joined.to(x.dtype), x[..., start + 2 * pairs :]), dim=-1)
+    return result if out is None else out.copy_(result)
 
 
 def blocked_rotation(x: Tensor, cos: Tensor, sin: Tensor, layout: str, start: int = 0, out: Tensor | None = None) -> Tensor:
