@@ -10,11 +10,11 @@ from collections.abc import Sequence
 
 from ordinate.errors import UnknownNameError
 from ordinate.lab.claim import Claim
-from ordinate.lab.claims import article_a
+from ordinate.lab.claims import article_a, article_b
 
 __all__ = ["CLAIMS", "choose"]
 
-CLAIMS: dict[str, Claim] = {claim.id: claim for claim in (*article_a.CLAIMS,)}
+CLAIMS: dict[str, Claim] = {claim.id: claim for claim in (*article_a.CLAIMS, *article_b.CLAIMS)}
 
 
 def choose(ids: Sequence[str] = (), *, full: bool = False) -> tuple[Claim, ...]:

@@ -1,0 +1,123 @@
+"""B4. The article: one slow sine is flat at its turns and repeats; a ladder of sines and cosines is unique.
+
+What varies is the code. Measured is the distance from each position to the nearest other one: a code whose nearest two
+positions coincide cannot tell them apart. For the ladder the nearest are neighbours, sqrt(2 sum_i (1 - cos w_i)) apart.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ordinate.lab.claim import Inputs
+from ordinate.lab.figures import SERIES, canvas, to_svg
+from ordinate.lab.measurement import Check, Figure, Measurement, Role, Table, Verdict
+from ordinate.position import Sinusoidal, indices
+
+__all__ = ["measure", "uniqueness"]
+
+_WIDTH, _POSITIONS, _SLOW = 64, 3000, 18  # pair 18 turns once in about 1,100 positions
+
+Encode = Callable[[Tensor], Tensor]
+
+
+def measure(inputs: Inputs) -> Measurement:
+    """Claim B4 on the encoding of the paper."""
+    return uniqueness(lambda positions: Sinusoidal(_WIDTH).encode(positions, dtype=torch.float64))
+
+
+def uniqueness(encode: Encode) -> Measurement:
+    """Claim B4 on any encoding of 64 channels, sines and cosines in turn.
+
+    Args:
+        encode: integer positions [T] to vectors [T, 64].
+    """
+    table = encode(indices.consecutive(_POSITIONS))
+    slow = 2 * _SLOW
+    codes = {
+        "one slow sine": table[:, slow : slow + 1],
+        "that sine and its cosine": table[:, slow : slow + 2],
+        "a ladder of sines": table[:, 0::2],
+        "a ladder of both": table,
+    }
+    nearest = {name: _nearest(code) for name, code in codes.items()}
+    frequencies = 10000.0 ** (-np.arange(0, _WIDTH, 2) / _WIDTH)
+    neighbours = math.sqrt(float(2 * (1 - np.cos(frequencies)).sum()))
+    turn = 2 * math.pi * 10000 ** (slow / _WIDTH)
+    steps = (codes["one slow sine"][1:] - codes["one slow sine"][:-1]).abs()
+    checks = [
+        Check.at_most("nearest two positions, one slow sine", float(nearest["one slow sine"].min()), 1e-3),
+        Check.at_most("smallest step of that sine over its largest", float(steps.min() / steps.max()), 0.01),
+        Check.near("nearest two positions, ladder of both", float(nearest["a ladder of both"].min()), neighbours, 1e-9),
+        Check.at_most(
+            "nearest two, that sine and its cosine, over many turns",
+            float(nearest["that sine and its cosine"].min()),
+            0.01,
+            role=Role.LIMIT,
+        ),
+        Check.at_least(
+            "nearest two positions, ladder of sines alone", float(nearest["a ladder of sines"].min()), 0.1, role=Role.LIMIT
+        ),
+        Check.at_least(
+            "range of the slow sine, so that it does tell some apart",
+            float(np.ptp(table[:, slow].numpy())),
+            1.9,
+            role=Role.CONTROL,
+        ),
+    ]
+    rows = [(name, float(found.min()), float(found.median())) for name, found in nearest.items()]
+    return Measurement(
+        checks=checks,
+        key_figure=f"nearest two of {_POSITIONS:,} positions: {rows[0][1]:.0e} apart for one sine, {rows[3][1]:.3f} for the "
+        f"ladder",
+        meaning={
+            Verdict.REPRODUCED: "One slow sine gives many positions the same number, and near its turns it hardly moves. With "
+            f"its cosine it is a clock hand: unique within a turn of {turn:,.0f} positions, then it repeats. The ladder of "
+            f"hands "
+            f"never comes near itself: over {_POSITIONS:,} positions no two are closer than neighbours are. A ladder of sines "
+            f"alone "
+            f"keeps them {rows[2][1]:.2f} apart at least, so what the cosines add is not mainly uniqueness: it is that every "
+            "neighbour is equally far, and that a shift is a rotation.",
+        },
+        inputs=f"sinusoidal encoding, {_WIDTH} channels, positions 0 to {_POSITIONS - 1:,}",
+        tables=[Table("Distance to the nearest other position", ("code", "least", "median"), rows)],
+        figures=[_picture(codes["one slow sine"], nearest)],
+    )
+
+
+def _nearest(code: Tensor, block: int = 500) -> Tensor:
+    """For each row of [N, D] the distance to the nearest other row."""
+    found = []
+    for start in range(0, len(code), block):
+        apart = torch.cdist(code[start : start + block], code, compute_mode="donot_use_mm_for_euclid_dist")
+        apart[torch.arange(len(apart)), torch.arange(start, start + len(apart))] = math.inf
+        found.append(apart.min(dim=-1).values)
+    return torch.cat(found)
+
+
+def _picture(sine: Tensor, nearest: dict[str, Tensor]) -> Figure:
+    with canvas(2, height=3.1) as (figure, (left, right)):
+        left.plot(sine[:2500, 0].numpy(), color=SERIES[0]["color"], linewidth=1.4)
+        left.set(title="One slow sine", xlabel="position (tokens)", ylabel="value")
+        left.grid(axis="y")
+        for (name, found), series in zip(nearest.items(), SERIES, strict=False):
+            ordered = np.sort(found.clamp_min(1e-9).numpy())
+            right.plot(
+                np.linspace(0, 1, len(ordered)), ordered, color=series["color"], linestyle=series["linestyle"], label=name
+            )
+        right.set(title="Nearest other position", xlabel="share of the positions", ylabel="distance", yscale="log")
+        right.grid(axis="y")
+        right.legend(loc="lower right")
+        svg = to_svg(figure)
+    return Figure(
+        "nearest",
+        svg,
+        caption="Left, one slow sine: flat at its turns, back at the same value again and again. Right, how far the nearest "
+        "other position is, for four codes, positions sorted.",
+        alt="A sine of about two turns, and four rising curves on a logarithmic axis: one sine and one pair lie orders of "
+        "magnitude below the two ladders, which are nearly level.",
+    )
