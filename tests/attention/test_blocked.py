@@ -162,7 +162,7 @@ def test_no_tensor_has_a_number_for_each_pair_of_tokens_forward_or_backward(make
             attend(*given, impl="blocked", **row).sum().backward()
         largest.append(sizes.largest)
     assert largest[1] <= 2 * largest[0]
-    assert largest[1] < 1024 * 1024 / 8
+    assert largest[1] < 1024 * 1024 / 4
     with Sizes() as whole:
         attend(*given, impl="reference", **row)
     assert whole.largest >= HEADS * 1024 * 1024  # so the probe does see such a tensor
