@@ -33,10 +33,8 @@ def short_tables(positions: Tensor, ladder: Tensor, factor: float, dtype: torch.
     else:
         tables = angles.cos() * factor, angles.sin() * factor
     if dtype is torch.float32:
-        if ladder.is_complex():
-            tables = (tables[0].cfloat(),)  # type: ignore[attr-defined]
-        else:
-            tables = tables[0].float(), tables[1].float()
+        narrow = Tensor.cfloat if ladder.is_complex() else Tensor.float  # type: ignore[attr-defined]
+        tables = tuple(narrow(table) for table in tables)
     return tables if positions.ndim == 1 else tuple(table.unsqueeze(1) for table in tables)
 
 
