@@ -441,7 +441,7 @@ def places(config: dict[str, Any], above: tuple[str, ...] = ()) -> list[tuple[st
 
 
 @with_configs
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(name=st.sampled_from(sorted(path.name for path in CONFIGS.glob("*.json")) or [""]), draw=st.data())
 def test_real_configs_with_members_replaced_never_end_in_another_error(name: str, draw: st.DataObject) -> None:
     config = json.loads((CONFIGS / name).read_text(encoding="utf-8"))

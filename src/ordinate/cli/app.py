@@ -1,26 +1,50 @@
 """The command `ordinate`: joins the command files and turns the house's errors into one line and exit code 2.
 
-Every command file imports only typer at module level, so that `ordinate --help` starts without torch. Help is plain text for
-the same reason: rich alone would double the time to start; commands import it for their tables.
+Every command file imports only typer at module level, so that `ordinate --help` starts without torch, and is imported when its
+command is asked for. Help is plain text for the same reason: rich alone would double the time to start; commands import it for
+their tables.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Annotated, Any
 
 import typer
+import typer.main
 from typer.core import TyperGroup
 
 from ordinate import __version__
-from ordinate.cli import diff, extend, inspect, lab
 from ordinate.errors import OrdinateError
 
-__all__ = ["app", "main"]
+__all__ = ["COMMANDS", "app", "main"]
+
+COMMANDS = {
+    "lab": "Measure the articles' claims and write a report.",
+    "inspect": "Say what a model's file says about position.",
+    "diff": "Compare two models' positions, and whether caches fit.",
+    "extend": "Say how to run a model at more tokens, and prove the edit.",
+}
+"""Each command with its line of help: the function of that name in the file of that name."""
 
 
 class _House(TyperGroup):
-    """Runs a command; what goes wrong in the house's own words is one line on standard error, never a traceback."""
+    """Finds commands by name when they are asked for, and runs them.
+
+    What goes wrong in the house's own words is one line on standard error, never a traceback.
+    """
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return [*COMMANDS, *super().list_commands(ctx)]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name not in COMMANDS:
+            return super().get_command(ctx, cmd_name)
+        alone = typer.Typer(add_completion=False, rich_markup_mode=None)
+        function = getattr(import_module(f"ordinate.cli.{cmd_name}"), cmd_name)
+        alone.command(cmd_name, short_help=COMMANDS[cmd_name])(function)
+        return typer.main.get_command(alone)
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -43,10 +67,6 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("lab", short_help="Measure the articles' claims and write a report.")(lab.lab)
-app.command("inspect", short_help="Say what a model's file says about position.")(inspect.inspect)
-app.command("diff", short_help="Compare two models' positions, and whether caches fit.")(diff.diff)
-app.command("extend", short_help="Say how to run a model at more tokens, and prove the edit.")(extend.extend)
 
 
 def _show_version(wanted: bool) -> None:
