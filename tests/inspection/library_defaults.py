@@ -14,27 +14,31 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-KEYS = """
+NAMES = """
     hidden_size n_embd d_model dim embed_dim width embedding_size input_embedding_size encoder_hidden_size
     num_hidden_layers n_layer n_layers num_layers depth layers encoder_layers decoder_layers num_encoder_layers
-    num_decoder_layers encoder_num_hidden_layers decoder_num_hidden_layers
-    num_attention_heads n_head n_heads num_heads attention_heads encoder_attention_heads decoder_attention_heads
-    num_encoder_attention_heads num_decoder_attention_heads encoder_num_attention_heads decoder_num_attention_heads
-    num_key_value_heads num_kv_heads encoder_num_key_value_heads decoder_num_key_value_heads
-    head_dim kv_channels d_kv d_head attention_head_size attention_head_dim v_head_dim qk_nope_head_dim qk_rope_head_dim kv_lora_rank
-    index_head_dim sliding_window sliding_window_size attention_window_size local_attention attention_chunk_size window_size
+    num_decoder_layers encoder_num_hidden_layers decoder_num_hidden_layers num_attention_heads n_head n_heads
+    num_heads attention_heads encoder_attention_heads decoder_attention_heads num_encoder_attention_heads
+    num_decoder_attention_heads encoder_num_attention_heads decoder_num_attention_heads num_key_value_heads
+    num_kv_heads encoder_num_key_value_heads decoder_num_key_value_heads head_dim kv_channels d_kv d_head
+    attention_head_size attention_head_dim v_head_dim qk_nope_head_dim qk_rope_head_dim kv_lora_rank index_head_dim
+    sliding_window sliding_window_size attention_window_size local_attention attention_chunk_size window_size
     use_sliding_window max_window_layers max_position_embeddings n_positions n_ctx max_seq_len max_source_positions
-    max_target_positions max_encoder_position_embeddings max_decoder_position_embeddings original_max_position_embeddings
-    rotary_dim rope_theta compress_rope_theta rope_interleave no_rope_layer_interval model_max_length fullatt_block_indexes global_attn_every_n_layers
-    sliding_window_pattern attn_layer_period attn_layer_offset use_mem_rope position_embedding_type position_embeddings_type
-    rotary_embedding_base image_size patch_size num_position_embeddings num_patches use_absolute_position_embeddings is_native
-    relative_attention_num_buckets relative_attention_max_distance relative_attention position_biased_input position_buckets
-    max_relative_positions share_att_key num_buckets max_bucket_distance num_conv_pos_embeddings num_conv_pos_embedding_groups
-    left_max_position_embeddings right_max_position_embeddings multi_query new_decoder_architecture alibi num_hash_buckets
-    max_2d_position_embeddings axial_pos_embds use_learned_position_embeddings sinusoidal_pos_embds sinusoidal_embeddings
-    clamp_len depths layer_group_size num_sliding_attention_heads swa_num_attention_heads swa_num_key_value_heads
-    H_cycles L_cycles memory_attention_hidden_size global_head_dim use_abs_pos cross_attention_layers max_text_positions max_speech_positions
-""".split()
+    max_target_positions max_encoder_position_embeddings max_decoder_position_embeddings
+    original_max_position_embeddings rotary_dim rope_theta compress_rope_theta rope_interleave no_rope_layer_interval
+    model_max_length fullatt_block_indexes global_attn_every_n_layers sliding_window_pattern attn_layer_period
+    attn_layer_offset use_mem_rope position_embedding_type position_embeddings_type rotary_embedding_base image_size
+    patch_size num_position_embeddings num_patches use_absolute_position_embeddings is_native
+    relative_attention_num_buckets relative_attention_max_distance relative_attention position_biased_input
+    position_buckets max_relative_positions share_att_key num_buckets max_bucket_distance num_conv_pos_embeddings
+    num_conv_pos_embedding_groups left_max_position_embeddings right_max_position_embeddings multi_query
+    new_decoder_architecture alibi num_hash_buckets max_2d_position_embeddings axial_pos_embds
+    use_learned_position_embeddings sinusoidal_pos_embds sinusoidal_embeddings clamp_len depths layer_group_size
+    num_sliding_attention_heads swa_num_attention_heads swa_num_key_value_heads H_cycles L_cycles
+    memory_attention_hidden_size global_head_dim use_abs_pos cross_attention_layers max_text_positions
+    max_speech_positions
+"""
+KEYS = NAMES.split()
 
 
 def gather() -> dict[str, Any]:

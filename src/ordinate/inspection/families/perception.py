@@ -74,9 +74,10 @@ PERCEPTION: dict[str, Family] = {
     "molmo2_vision": tower(image_table(rows=("num_position_embeddings",))),
     **_alike(
         "radio kosmos_2_5_vision_model videoprism_vision_model tipsv2_vision_model rf_detr_dinov2 seggpt vitdet lw_detr_vit "
-        "vitpose_backbone pixio eomt videomt timesformer vivit yolos hiera sam2_hiera_det_model mgp-str",
+        "vitpose_backbone pixio eomt videomt timesformer vivit yolos mgp-str",
         tower(GRID),
     ),
+    **_alike("hiera sam2_hiera_det_model", tower(GRID, layers=(), attention=NO_HEADS)),
     **_alike("videomae vit_mae", tower(fixed("sinusoidal", "input", "sines of the patch's place, computed"))),
     "deit": TABLE_2,
     "siglip2_vision_model": tower(image_table(rows=("num_patches",))),
@@ -136,8 +137,13 @@ PERCEPTION: dict[str, Family] = {
             attention=NO_HEADS,
         ),
     ),
-    "swinv2": tower(
-        fixed("learned", "scores", "a small network of the logarithm of displacements (continuous bias)"), layers=()
+    **_alike(
+        "swinv2 swin2sr",
+        tower(
+            fixed("learned", "scores", "a small network of the logarithm of displacements (continuous bias)"),
+            layers=(),
+            attention=NO_HEADS,
+        ),
     ),
     **_alike(
         "sam_vision_model sam_hq_vision_model got_ocr2_vision deepseek_ocr2_sam_vision_model unlimited_ocr_sam_vision_model "
