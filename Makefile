@@ -8,11 +8,12 @@ SETTINGS := pyproject.toml constraints.txt Makefile
 lab: .venv/installed
 	.venv/bin/ordinate lab --out report
 
+# one worker a core, each with one thread of its own: two cores are then busy with tests and not with each other
 test: .venv/installed-for-tests check
-	.venv/bin/python -m pytest
+	OMP_NUM_THREADS=1 .venv/bin/python -m pytest --numprocesses auto --dist worksteal
 
 test-slow: .venv/installed-for-tests
-	.venv/bin/python -m pytest -m slow
+	.venv/bin/python -m pytest -m slow --timeout 1800
 
 check: .venv/installed-for-tests
 	.venv/bin/ruff format --check .
