@@ -20,13 +20,17 @@ __all__ = ["diagnose"]
 
 
 def diagnose(
-    observed: Sequence[Observed], suspects: Iterable[tuple[Signature, Callable[[], tuple[Any, Any]]]], keep: int = 3
+    observed: Sequence[Observed],
+    suspects: Iterable[tuple[Signature, Callable[[], tuple[Any, Any]]]],
+    by_settings: Sequence[str] = (),
+    keep: int = 3,
 ) -> list[Cause]:
     """The causes of what failed, the likeliest first.
 
     Args:
         observed: all properties of the subject.
         suspects: signatures, each with what makes its subject and case.
+        by_settings: failed properties that right code fails too, with the settings as found in place of those stated.
         keep: how many to name at most.
     """
     failed = [one for one in observed if one.status == "failed" and one.seen is not None and one.law.cheap]
@@ -40,7 +44,8 @@ def diagnose(
         except Exception:
             continue  # a fault that has no meaning for these settings
         explained, elsewhere = _explains(failed, subject, case)
-        if not explained or (held and _fails_elsewhere(held, subject, case)):
+        own = [law for law in explained if (law in by_settings) == signature.of_settings]
+        if not own or (held and _fails_elsewhere(held, subject, case)):
             continue
         complete = len(explained) == len(failed)
         cause = Cause(signature.id, signature.says, signature.read_at(), tuple(explained), complete)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import traceback
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,22 +14,22 @@ from ordinate.verify.limits import Overtime
 from ordinate.verify.seen import Property, Seen, Unsupported
 from ordinate.verify.verdict import Outcome, Status
 
-__all__ = ["Observed", "observe"]
+__all__ = ["Observed", "observe", "observed_in_turn"]
 
 
 @dataclass(frozen=True)
 class Observed:
-    """What came of asking: the outcome's status, what was seen (None where it raised), and the words."""
+    """What came of asking: the outcome's status, what was seen (None where it raised), and the words for that."""
 
     law: Property
     status: Status
     seen: Seen | None
-    evidence: str
+    words: str = ""
 
     def outcome(self, causes: tuple[str, ...] = ()) -> Outcome:
         """For the verdict."""
-        example = None if self.seen is None or self.status != "failed" else self.seen.told()[1]
-        return Outcome(self.law.id, self.law.says, self.status, self.evidence, example, causes)
+        evidence, example = (self.words, None) if self.seen is None else self.seen.told()
+        return Outcome(self.law.id, self.law.says, self.status, evidence, example, causes)
 
 
 def observe(law: Property, subject: Any, case: Any, refusable: bool = False) -> Observed:
@@ -57,7 +58,19 @@ def observe(law: Property, subject: Any, case: Any, refusable: bool = False) -> 
         if refusable:
             return Observed(law, "not applicable", None, f"it refuses: {told}")
         return Observed(law, "failed", None, told)
-    return Observed(law, "passed" if seen.holds else "failed", seen, seen.told()[0])
+    return Observed(law, "passed" if seen.holds else "failed", seen)
+
+
+def observed_in_turn(laws: Sequence[Property], subject: Any, case: Any, refusable: Sequence[str] = ()) -> list[Observed]:
+    """Every law, in the order given. After a first one that got no answer at all the others are not asked."""
+    observed: list[Observed] = []
+    for law in laws:
+        first = observed[0] if observed else None
+        if first is not None and first.status == "failed" and first.seen is None:
+            observed.append(Observed(law, "not applicable", None, "it does not answer an ordinary call"))
+        else:
+            observed.append(observe(law, subject, case, law.id in refusable))
+    return observed
 
 
 def _told(problem: Exception) -> str:

@@ -11,13 +11,14 @@ from ordinate.frequencies import Scaling
 from ordinate.verify.adapters.rotary import RotarySubject, adapt_rotary
 from ordinate.verify.matching import diagnose
 from ordinate.verify.names import chosen, name_of
-from ordinate.verify.observe import observe
+from ordinate.verify.observe import observe, observed_in_turn
 from ordinate.verify.properties.rotary_case import RotaryCase, measured
 from ordinate.verify.properties.rotary_context import CONTEXT
 from ordinate.verify.properties.rotary_dtype import DTYPE
 from ordinate.verify.properties.rotary_near import NEAR
 from ordinate.verify.references.rotation import Layout, RotarySettings
 from ordinate.verify.signatures import SIGNATURES, Signature
+from ordinate.verify.signatures.rotations import alike, turn
 from ordinate.verify.verdict import Verdict
 
 __all__ = ["ROTARY", "check_rotary", "judge_rotary"]
@@ -109,8 +110,14 @@ def judge_rotary(
         found = None
     case = RotaryCase.of(settings, found)
     refusable = _REFUSABLE if case.trained is not None else ()
-    observed = [observe(law, subject, case, law.id in refusable) for law in laws]
-    causes = diagnose(observed, _suspects(subject, case, suspects))
+    observed = observed_in_turn(laws, subject, case, refusable)
+    right = RotarySubject.direct(alike(lambda x, steps: turn(x, steps, case.known)), case.known, like=subject)
+    by_settings = [
+        one.law.id
+        for one in observed
+        if one.law.id in ("layout", "prefill-equals-decode") and observe(one.law, right, case).status == "failed"
+    ]
+    causes = diagnose(observed, _suspects(subject, case, suspects), by_settings)
     explained = {law: tuple(cause.id for cause in causes if law in cause.explains) for law in (one.law.id for one in observed)}
     return Verdict(
         subject=name,

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from ordinate.verify.adapters.rotary import RotarySubject
+from ordinate.verify.limits import Overtime, limited
 from ordinate.verify.precision import rotation_error
 from ordinate.verify.properties.rotary_case import SMALL, RotaryCase, allowed, heads, measured
 from ordinate.verify.references.ladders import magnitude
@@ -17,6 +18,8 @@ from ordinate.verify.references.rotation import angles, frequencies, pairs, turn
 from ordinate.verify.seen import Compared, Fact, Property, Seen, unsupported
 
 __all__ = ["DTYPE"]
+
+COMPILING_SECONDS = 6.0
 
 FAR = (0, 255, 256, 257, 511, 4095, 4097, 32_767, 65_537, 131_071)
 """Positions at which the formats in use run out: 256 in bfloat16, 2,048 in float16, 32,768 in int16, 65,536 in uint16."""
@@ -200,15 +203,17 @@ def _compiled(subject: RotarySubject, case: RotaryCase) -> Seen:
         graphs.append(graph)
         return graph.forward
 
+    import torch._dynamo  # its first import takes a second, which is not the subject's
+
     native = subject.native.fresh()
-    native.seconds = 60.0
-    targets = native.targets
     torch._dynamo.reset()
-    compiled = [torch.compile(target, backend=counting, dynamic=True) for target in targets]
+    compiled = [torch.compile(target, backend=counting, dynamic=True) for target in native.targets]
     running = subject.of(native)
     native.call = lambda arguments, named, which=0: compiled[which](*arguments, **named)  # type: ignore[method-assign]
-    counts, compared = [], []
-    try:
+    counts: list[int] = []
+    compared: list[Compared] = []
+
+    def at_lengths() -> None:
         for length in (9, 10, 23, 40):
             inputs, steps = heads(case.stated, length), torch.arange(length)
             expected = subject.fresh().turn(*inputs, steps)
@@ -217,10 +222,18 @@ def _compiled(subject: RotarySubject, case: RotaryCase) -> Seen:
             axes = ("row", "head", ("position", range(length)), "channel")
             bound = 2 * allowed(inputs[0], steps, case)
             compared.append(Compared(f"compiled queries of {length} tokens", got[0], expected[0].double(), bound, axes))
+            if len(counts) > 2 and counts[-1] > counts[1]:
+                return  # seen; each further graph would take seconds
+
+    try:
+        limited(at_lengths, COMPILING_SECONDS)
+    except Overtime:
+        told = f"after {COMPILING_SECONDS:g} s of compiling, with {len(graphs)} graphs for {len(counts)} lengths, it was stopped"
+        raise unsupported(told) from None
     finally:
         torch._dynamo.reset()
     again = counts[-1] - counts[1]
-    words = f"{counts[1]} graphs for two lengths and {again} more for two others"
+    words = f"{counts[1]} graphs for two lengths and {again} more for another"
     return Seen(compared, [Fact(again == 0, f"it recompiles: {words}")], note=f"{words}, same numbers")
 
 

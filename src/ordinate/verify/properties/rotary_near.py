@@ -71,6 +71,8 @@ def _layout(subject: RotarySubject, case: RotaryCase) -> Seen:
     turned_units, found = measured(subject, case)
     matrix = matrices(turned_units, case.stated)
     stated = case.stated
+    if found.moved == 0:
+        return Seen(facts=[Fact(False, "no channel turns: positions have no effect")], traces=[matrix])
     if found.layout is None:
         return Seen(facts=[Fact(False, "the pairs are those of no known layout")], traces=[matrix])
     facts = [

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
+from torch import Tensor
 
 from ordinate.frequencies import inverse_frequencies
 from ordinate.position.absolute import LearnedTable
@@ -18,31 +21,33 @@ BOUNDARY = "boundary"
 @signature("last-pair-left-out", family=BOUNDARY, kind="rotary", read=inverse_frequencies,
            says="the last pair never turned", seen="range(0, d - 2, 2)")
 def _(s: RotarySettings) -> Both:
-    return _with_rates(s, lambda rates: torch.cat((rates[:-1], rates.new_zeros(1))))
+    return _with_angles(s, lambda theta: torch.cat((theta[..., :-1], torch.zeros_like(theta[..., -1:])), -1))
 
 
 @signature("first-pair-left-out", family=BOUNDARY, kind="rotary", read=inverse_frequencies,
            says="the ladder begun at the second frequency", seen="arange(2, d + 2, 2) for the exponents")
 def _(s: RotarySettings) -> Both:
+    assert s.scaling is None
     base = s.base or 10000.0
-    return ladder_of(s.but(scaling=None), lambda exponents: base ** -(exponents + 2 / s.rotary_dim))
+    return ladder_of(s, lambda exponents: base ** -(exponents + 2 / s.rotary_dim))
 
 
 @signature("ladder-to-the-end", family=BOUNDARY, kind="rotary", read=inverse_frequencies,
            says="exponents i / (P - 1), so that the last frequency is exactly 1 / base", seen="tensor2tensor's ladder in a rotation")
 def _(s: RotarySettings) -> Both:
+    assert s.scaling is None
     count = s.rotary_dim // 2
-    return ladder_of(s.but(scaling=None), lambda exponents: (s.base or 10000.0) ** -(exponents * count / max(count - 1, 1)))
+    return ladder_of(s, lambda exponents: (s.base or 10000.0) ** -(exponents * count / max(count - 1, 1)))
 
 
 @signature("ladder-reversed", family=BOUNDARY, kind="rotary", read=inverse_frequencies,
            says="the ladder the wrong way round: the first pair is the slowest", seen="")
 def _(s: RotarySettings) -> Both:
-    return _with_rates(s, lambda rates: rates.flip(-1))
+    return _with_angles(s, lambda theta: theta.flip(-1))
 
 
-def _with_rates(s: RotarySettings, change: object) -> Both:
-    return alike(lambda x, positions: turn(x, positions, s, theta=change(angles(s, positions).movedim(-1, 0)).movedim(0, -1)))  # type: ignore[operator]
+def _with_angles(s: RotarySettings, change: Callable[[Tensor], Tensor]) -> Both:
+    return alike(lambda x, positions: turn(x, positions, s, theta=change(angles(s, positions))))
 
 
 def _ended(rows: int) -> None:

@@ -47,6 +47,16 @@ class _Persistent(_Buffered):
     persistent = True
 
 
+@signature("frequencies-in-a-parameter", family=DEVICE, kind="rotary", read=Rotary,
+           says="inverse frequencies kept as a parameter, which a cast rounds for good", seen="rotary-embedding-torch 0.9.1")
+class _Learned(_Buffered):
+    def __init__(self, s: RotarySettings) -> None:
+        super().__init__(s)
+        rates = self.inv_freq
+        del self.inv_freq
+        self.inv_freq = nn.Parameter(rates, requires_grad=False)
+
+
 @signature("tables-in-a-buffer", family=DEVICE, kind="rotary", read=Rotary,
            says="tables of cosine and sine in a buffer outside the state dict: a cast rounds them, an empty device loses them", seen="")
 class _Tables(nn.Module):

@@ -18,11 +18,10 @@ __all__: list[str] = []
 LAYOUT = "layout"
 
 
-@signature("other-layout", family=LAYOUT, kind="rotary", read=convert_layout, shown={"layout": "half"},
+@signature("other-layout", family=LAYOUT, kind="rotary", read=convert_layout, shown={"layout": "half"}, of_settings=True,
            says="the other layout than the one stated", seen="nanochat#264")
 def _(s: RotarySettings) -> Both:
     assert s.stated_layout is not None
-    assert s.stated_layout != s.layout or s.layout == "half"
     other = s.but(layout="interleaved" if s.stated_layout == "half" else "half")
     return alike(lambda x, positions: turn(x, positions, other))
 
@@ -151,7 +150,7 @@ def _(s: RotarySettings) -> Both:
     return alike(lambda x, positions: turn(x, positions, s, theta=torch.pi / 2 - angles(s, positions)))
 
 
-@signature("shared-factor-missing", family=LAYOUT, kind="rotary", read=Rotary.rotate,
+@signature("keys-divided-by-root-of-head", family=LAYOUT, kind="rotary", read=Rotary.rotate,
            says="keys divided by the square root of the head, as if that were part of the rotation", seen="")
 def _(s: RotarySettings) -> Both:
     return lambda query, key, positions: (

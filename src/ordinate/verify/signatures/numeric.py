@@ -98,6 +98,7 @@ def _(s: RotarySettings) -> Both:
 @signature("integer-exponent", family=NUMERIC, kind="rotary", read=Rotary,
            says="an integer division in the exponent, so that every pair turns at 1 radian", seen="")
 def _(s: RotarySettings) -> Both:
+    assert s.scaling is None
     return ladder_of(s, lambda exponents: (s.base or 10000.0) ** -exponents.floor())
 
 

@@ -140,9 +140,10 @@ class _Longest:
 
 
 @signature("length-decides-step-by-step", family=CACHE, kind="rotary", read=Rotary.re_rotate, shown={"scaling": DynamicNTK(2.0, 64)},
-           says="frequencies of the length so far, while cached keys keep those of the length they came at",
-           seen="transformers 5.24, dynamic: 0.71 in the logits")
+           of_settings=True,
+           says="frequencies of the row's length so far, while cached keys keep those of the length they came at",
+           seen="dynamic scaling by row")
 def _(s: RotarySettings) -> Both:
     assert s.scaling is not None
     assert s.scaling.depends_on_length
-    return alike(lambda x, positions: turn(x, positions, s, theta=angles(s, positions, int(positions.max()) + 1)))
+    return alike(lambda x, positions: turn(x, positions, s))

@@ -25,6 +25,8 @@ YARN = {"scaling": YaRN(4.0, 4096)}
 @signature("ladder-of-head-dim", family=PARSING, kind="rotary", read=Rotary, shown=PARTIAL,
            says="frequencies computed with head_dim instead of rotary_dim", seen="partial rotations ported from full ones")
 def _(s: RotarySettings) -> Both:
+    assert s.rotary_dim < s.head_dim
+    assert s.scaling is None
     base = s.base or 10000.0
     return ladder_of(s, lambda exponents: base ** -(exponents * s.rotary_dim / s.head_dim))
 
@@ -32,6 +34,7 @@ def _(s: RotarySettings) -> Both:
 @signature("partial-ignored", family=PARSING, kind="rotary", read=Rotary, shown=PARTIAL,
            says="the whole head turned though only rotary_dim channels should", seen="partial_rotary_factor not read")
 def _(s: RotarySettings) -> Both:
+    assert s.rotary_dim < s.head_dim
     whole = s.but(rotary_dim=s.head_dim)
     return alike(lambda x, positions: turn(x, positions, whole))
 
@@ -82,13 +85,16 @@ def _(s: RotarySettings) -> Both:
 @signature("exponent-halved", family=PARSING, kind="rotary", read=Rotary,
            says="exponents i / d where 2 i / d belongs, so that the slowest pair turns at base^-1/2", seen="")
 def _(s: RotarySettings) -> Both:
-    return ladder_of(s.but(scaling=None), lambda exponents: (s.base or 10000.0) ** -(exponents / 2))
+    assert s.scaling is None
+    assert 2 * s.rotary_dim != s.head_dim  # there it is the ladder of the whole head
+    return ladder_of(s, lambda exponents: (s.base or 10000.0) ** -(exponents / 2))
 
 
 @signature("exponent-doubled", family=PARSING, kind="rotary", read=Rotary,
            says="exponents 4 i / d where 2 i / d belongs (an index that was doubled already)", seen="")
 def _(s: RotarySettings) -> Both:
-    return ladder_of(s.but(scaling=None), lambda exponents: (s.base or 10000.0) ** -(exponents * 2))
+    assert s.scaling is None
+    return ladder_of(s, lambda exponents: (s.base or 10000.0) ** -(exponents * 2))
 
 
 @signature("magnitude-missing", family=PARSING, kind="rotary", read=YaRN, shown=YARN,
@@ -140,7 +146,7 @@ def _(s: RotarySettings) -> Both:
 
 
 @signature("longrope-long-always", family=PARSING, kind="rotary", read=LongRoPE,
-           shown={"scaling": LongRoPE([1.0] * 32, [4.0] * 32, 64, 256)},
+           shown={"scaling": LongRoPE([1.0] * 32, [4.0] * 32, 128, 512)},
            says="LongRoPE's long factors for short rows too", seen="llama.cpp#24875")
 def _(s: RotarySettings) -> Both:
     _only(s, LongRoPE)

@@ -31,6 +31,7 @@ class Signature:
         read: the object of this package that does it right.
         shown: settings under which it can be seen at all, beyond the usual ones.
         seen: where it was met in the wild.
+        of_settings: whether the fault is that right code has another setting than the one stated.
     """
 
     id: str
@@ -41,6 +42,7 @@ class Signature:
     read: Any = field(compare=False)
     shown: Mapping[str, Any] = field(default_factory=dict)
     seen: str = ""
+    of_settings: bool = False
 
     def read_at(self) -> str:
         """File and line to read, from the package's folder on: `ordinate/position/rotary.py:38`."""
@@ -51,14 +53,22 @@ class Signature:
 
 
 def signature(
-    name: str, *, family: str, kind: str, says: str, read: Any, shown: Mapping[str, Any] | None = None, seen: str = ""
+    name: str,
+    *,
+    family: str,
+    kind: str,
+    says: str,
+    read: Any,
+    shown: Mapping[str, Any] | None = None,
+    seen: str = "",
+    of_settings: bool = False,
 ) -> Callable[[Callable[[Any], Any]], Callable[[Any], Any]]:
     """Enter the decorated maker into `SIGNATURES`."""
 
     def enter(make: Callable[[Any], Any]) -> Callable[[Any], Any]:
         assert name not in SIGNATURES, name
         assert family in FAMILIES, family
-        SIGNATURES[name] = Signature(name, family, kind, says, make, read, dict(shown or {}), seen)
+        SIGNATURES[name] = Signature(name, family, kind, says, make, read, dict(shown or {}), seen, of_settings)
         return make
 
     return enter
