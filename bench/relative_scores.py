@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import os
 import statistics
 import subprocess
 import sys
@@ -94,7 +95,10 @@ def measure(way: str, tokens: int, training: bool) -> None:
 
 def peak(way: str, tokens: int, training: bool) -> int:
     command = [sys.executable, __file__, "--measure", way, str(tokens), *(["--training"] if training else [])]
-    return int(json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout))
+    # glibc otherwise keeps freed blocks of up to 32 MiB, more or fewer of them from run to run
+    environment = os.environ | {"MALLOC_MMAP_THRESHOLD_": "65536"}
+    run = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
+    return int(json.loads(run.stdout))
 
 
 def seconds(tokens: int, names: list[str], rounds: int) -> dict[str, float]:
