@@ -77,6 +77,33 @@ def test_windows_stop_growing() -> None:
     assert found.bytes_at(32768) == width * (2 * 32768 + 10 * 512) == found.bytes_at_claimed.value
 
 
+def test_layers_that_read_anothers_cache_keep_none() -> None:
+    told = {
+        "model_type": "gemma3n_text",
+        "num_hidden_layers": 10,
+        "num_kv_shared_layers": 4,
+        "head_dim": 64,
+        "num_key_value_heads": 2,
+    }
+    assert cache(told).bytes_per_token.value == 6 * 2 * 2 * 64 * 2
+
+
+def test_compressing_layers_keep_one_of_four_or_of_128_beside_a_window() -> None:
+    told = {
+        "model_type": "deepseek_v4",
+        "num_hidden_layers": 3,
+        "compress_ratios": [0, 4, 128],
+        "head_dim": 512,
+        "num_key_value_heads": 1,
+        "index_head_dim": 128,
+        "sliding_window": 128,
+        "max_position_embeddings": 65536,
+    }
+    window = 128 * 512
+    expected = window + (window + 65536 * (512 + 128) // 4) + (window + 65536 * 512 // 128)
+    assert cache(told).bytes_at_claimed.value == 2 * expected
+
+
 def test_layers_with_a_state_do_not_grow_and_are_said_not_to_be_counted() -> None:
     told = {
         "model_type": "jamba",

@@ -237,6 +237,12 @@ CASES: list[tuple[str, str, dict[str, Any], dict[str, Any]]] = [
         {**LLAMA, "model_type": "qwen2_vl", "architectures": None},
     ),
     (
+        "scores-have-a-temperature",
+        "info",
+        {"model_type": "qwen", "use_logn_attn": True, "seq_length": 2048},
+        {"model_type": "qwen", "use_logn_attn": False, "seq_length": 2048},
+    ),
+    (
         "two-spellings-of-type",
         "info",
         {

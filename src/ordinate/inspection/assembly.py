@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ordinate.inspection.arithmetic import bytes_per_value, cache_of, parameters_on_position
 from ordinate.inspection.frame import Frame, Stack
 from ordinate.inspection.heads import layer_without_attention
@@ -41,7 +43,7 @@ def assemble(found: Found, top: Section, log: Log) -> Part:
         kinds = _layers(section, stack, family.origin, count, width, reach, trained)
         layers += kinds
         if stack.causal:
-            caching += [kind for kind in kinds if _keeps(kind)]
+            caching += [kind for kind in _without_sharers(section, kinds, count) if _keeps(kind)]
     layers.sort(key=_standing)
     contexts = _contexts(layers, claimed, trained)
     cache = cache_of(caching, bytes_per_value(section, top), claimed)
@@ -56,6 +58,15 @@ def assemble(found: Found, top: Section, log: Log) -> Part:
         cache,
         parameters_on_position(layers) if layers else unknown(family.unknown or "the encoding is unknown"),
     )
+
+
+def _without_sharers(section: Section, kinds: list[LayerKind], count: Value) -> list[LayerKind]:
+    """The last layers of Gemma 3n and 4 read the cache of earlier ones (`num_kv_shared_layers`)."""
+    sharing = section.integer("num_kv_shared_layers", least=0)
+    if not sharing.known or not sharing.value or not count.known:
+        return kinds
+    own = [replace(kind, indices=tuple(i for i in kind.indices if i < count.value - sharing.value)) for kind in kinds]
+    return [kind for kind in own if kind.indices]
 
 
 def _keeps(layer: LayerKind) -> bool:

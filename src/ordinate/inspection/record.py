@@ -246,7 +246,8 @@ class Part:
         name: "text", "vision", "audio", "encoder", "decoder", "talker" ...
         path: where its settings stand in the file, "" for the top level.
         model_type: the family that was applied.
-        layers: its kinds of layer, the one with the farthest reach first; empty where nothing is known.
+        layers: its kinds of layer: those that rotate first, those without a window before the others; empty where nothing is
+            known.
         num_layers, hidden_size: of the whole stack.
         contexts, cache: see there; `cache` is None for stacks that keep none (encoders).
         parameters_on_position: learned numbers spent on position.
@@ -323,7 +324,7 @@ class Inspection:
 
     @property
     def layers(self) -> tuple[LayerKind, ...]:
-        """The main part's kinds of layer, the one with the farthest reach first."""
+        """The main part's kinds of layer: those that rotate first, those without a window before the others."""
         return self.main.layers
 
     @property

@@ -15,6 +15,7 @@ from ordinate.frequencies import LongRoPE, inverse_frequencies
 from ordinate.inspection.frame import Frame, Reader
 from ordinate.inspection.provenance import Value, unknown
 from ordinate.inspection.record import Encoding
+from ordinate.inspection.rotated_channels import rotated_channels
 from ordinate.inspection.rotation import Rotation
 from ordinate.inspection.scaling import ScalingRead, dialects, read_scaling
 from ordinate.inspection.section import Section
@@ -76,9 +77,6 @@ class RotaryRule:
     turns_back: bool = False
 
 
-SHARE_LIMIT = 16
-"""No share of a head above 1 makes sense; the few above it in use come from code that divides first."""
-
 NO_ROTATION = Encoding(Value("none", "family", "no encoding acts on these layers"), "nowhere", spec=PositionSpec("none"))
 
 
@@ -106,7 +104,7 @@ def _rotary(frame: Frame, rule: RotaryRule) -> Encoding:
     scaling = _scaling(frame, rule)
     layout = _layout(frame, rule)
     base = _base(frame, rule, held)
-    rotary_dim = _rotary_dim(frame, rule, held, scaling)
+    rotary_dim = rotated_channels(frame, rule, held, scaling)
     axes, sharing, sections = rule.axes, rule.sharing, None
     if rule.sections:
         split = _sections(frame, rule, held)
@@ -239,72 +237,6 @@ def _compare_bases(frame: Frame, candidates: list[Value], per_kind: bool) -> Non
         {value.detail: value.value for value in known},
         f"keep one; {known[0].detail} is taken here",
     )
-
-
-def _rotary_dim(frame: Frame, rule: RotaryRule, held: list[Section], scaling: ScalingRead) -> Value:
-    section, head_dim = frame.section, frame.attention.head_dim
-    if rule.slice_key:
-        return _even(section, section.integer(rule.slice_key))
-    if not head_dim.known:
-        return unknown("the width of a head is unknown")
-    proportional = scaling.rule.value == "proportional"
-    counts = [section.integer(key) for key in rule.count if section.has(key)]
-    shares = [
-        place.number("partial_rotary_factor", above=0, most=SHARE_LIMIT) for place in held if place.has("partial_rotary_factor")
-    ]
-    shares += [section.number(key, above=0, most=SHARE_LIMIT) for key in rule.partial if section.has(key)]
-    shares = [value for value in shares if value.known]
-    counts = [value for value in counts if value.known]
-    if proportional:
-        return Value(head_dim.value, "derived", "proportional: the ladder spans the whole head, the rest of it stands still")
-    if shares:
-        dims = {value.detail: int(head_dim.value * value.value) for value in shares}
-        dims |= {value.detail: value.value for value in counts}
-        if len(set(dims.values())) > 1:
-            section.log.note(
-                "spellings-disagree",
-                "warning",
-                "the file states more than one number of rotated channels",
-                {value.detail: value.value for value in [*shares, *counts]},
-                f"keep one; {shares[0].detail} is taken here",
-            )
-        share = shares[0]
-        formula = f"{head_dim.value} head channels x {share.value:g} ({share.detail})"
-        return _even(section, Value(int(head_dim.value * share.value), "derived", formula))
-    if counts:
-        return _even(section, counts[0])
-    default = _default_share(frame, rule)
-    if default.value == 1:
-        return _even(section, Value(head_dim.value, "derived", "the whole head turns"))
-    formula = f"{head_dim.value} head channels x {default.value:g} ({default.detail})"
-    return _even(section, Value(int(head_dim.value * default.value), "derived", formula))
-
-
-def _default_share(frame: Frame, rule: RotaryRule) -> Value:
-    count = next((frame.section.defaults[key] for key in rule.count if key in frame.section.defaults), None)
-    if count:
-        return Value(count / frame.attention.head_dim.value, "family", f"default of {frame.origin}")
-    parameters = frame.section.defaults.get("rope_parameters")
-    if isinstance(parameters, Mapping):
-        nested = parameters.get(rule.label(frame.kind))
-        where = nested if isinstance(nested, Mapping) else parameters
-        share = where.get("partial_rotary_factor")
-        if isinstance(share, int | float):
-            return Value(float(share), "family", f"default of {frame.origin}")
-    return Value(rule.share, "family", frame.origin)
-
-
-def _even(section: Section, dim: Value) -> Value:
-    if not dim.known or (dim.value % 2 == 0 and dim.value > 0):
-        return dim
-    section.log.note(
-        "rotated-channels-odd",
-        "error",
-        f"{dim.value} rotated channels: a rotation turns pairs",
-        {dim.detail: dim.value},
-        "state an even number of rotated channels",
-    )
-    return unknown(f"{dim.value} channels ({dim.detail}) do not make pairs")
 
 
 def _sections(frame: Frame, rule: RotaryRule, held: list[Section]) -> tuple[tuple[str, ...], str, Value] | None:

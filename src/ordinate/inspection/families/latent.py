@@ -11,10 +11,10 @@ from dataclasses import replace
 from ordinate.frequencies import YaRN
 from ordinate.inspection.families.decoders import NOTHING, by_no_rope_layers, decoder, rotating_flag
 from ordinate.inspection.frame import Family, Frame
-from ordinate.inspection.heads import latent
+from ordinate.inspection.heads import latent, multi_head
 from ordinate.inspection.pattern import by_index, every
-from ordinate.inspection.provenance import Value
-from ordinate.inspection.record import Encoding
+from ordinate.inspection.provenance import Value, unknown
+from ordinate.inspection.record import Attention, Encoding
 from ordinate.inspection.rotary import RotaryRule, rope
 from ordinate.inspection.scaling import ScalingRead, read_scaling
 from ordinate.inspection.section import Section
@@ -66,6 +66,25 @@ def _ratios(section: Section, count: int) -> list[str] | None:
     return [RATIOS[4] if index > 1 and index % 2 else RATIOS[128] for index in range(count)]
 
 
+def _compressed_heads(section: Section, kind: str, hidden_size: Value) -> Attention:
+    """Keys and values are one vector a token; compressing layers keep one of every 4 or 128, beside a window of plain ones."""
+    usual = multi_head()(section, kind, hidden_size)
+    dim, window, indexer = usual.head_dim, section.integer("sliding_window"), section.integer("index_head_dim")
+    ratio = next((ratio for ratio, name in RATIOS.items() if name == kind), 0)
+    if not dim.known:
+        return usual
+    if not ratio:
+        return replace(usual, cached_width=Value(dim.value, "derived", f"{dim.value} channels serve as key and value"))
+    width, formula = dim.value, f"{dim.value} channels"
+    if ratio == 4 and indexer.known:
+        width, formula = width + indexer.value, f"({formula} + {indexer.value} of the indexer)"
+    kept = Value(-(-width // ratio), "derived", f"{formula} for every {ratio} tokens")
+    plain = unknown("the window is unknown")
+    if window.known:
+        plain = Value(window.value * dim.value, "derived", f"a window of {window.value} x {dim.value} channels")
+    return replace(usual, cached_width=kept, state_width=plain)
+
+
 def _alike(names: str, family: Family) -> dict[str, Family]:
     return dict.fromkeys(names.split(), family)
 
@@ -88,5 +107,5 @@ LATENT: dict[str, Family] = {
     "mistral_large4_text": decoder(
         rope(PAIRS, rotates=rotating_flag), attention=latent(indexer=True), pattern=INDEXED, mark=by_no_rope_layers
     ),
-    "deepseek_v4": decoder(_compressing, pattern=_ratios),
+    "deepseek_v4": decoder(_compressing, pattern=_ratios, attention=_compressed_heads),
 }

@@ -64,6 +64,24 @@ def sections_ignored(case: Case) -> None:
     )
 
 
+def scores_have_a_temperature(case: Case) -> None:
+    """A factor on the scores that grows with the query's position, beside what the encoding does."""
+    keys = [key for key in ("attn_temperature_tuning", "use_logn_attn") if case.keys.get(key) in (True, 1)]
+    told = case.present(*keys)
+    for place in ("rope_parameters", "rope_scaling"):
+        held = case.keys.get(place)
+        if isinstance(held, dict) and held.get("llama_4_scaling_beta"):
+            told[case.section.at(f"{place}.llama_4_scaling_beta")] = held["llama_4_scaling_beta"]
+    if told:
+        case.note(
+            "scores-have-a-temperature",
+            "info",
+            "queries far into the text are multiplied by a factor that grows with their position",
+            told,
+            "an engine without it drifts past the trained context; see SteppedTemperature and LogTemperature of ordinate.position",
+        )
+
+
 ONE_AXIS = {"llama", "qwen2", "qwen2_moe", "qwen3", "qwen3_moe", "mistral", "gemma", "gemma2", "phi3"}
 
-CHECKS = (nope_polarity, scaling_partial, sections_ignored)
+CHECKS = (nope_polarity, scaling_partial, sections_ignored, scores_have_a_temperature)
