@@ -32,10 +32,9 @@ class Native:
     Args:
         subject: a function, a bound method, a module, or an object with one of the usual methods.
         seconds: time limit of one call.
-        methods: which methods to look for on an object that is no function.
     """
 
-    def __init__(self, subject: Any, seconds: float = 10.0, methods: tuple[str, ...] | None = None) -> None:
+    def __init__(self, subject: Any, seconds: float = 10.0) -> None:
         if isinstance(subject, type) or not (callable(subject) or any(hasattr(subject, name[0]) for name in _METHODS)):
             raise ArgumentTypeError(
                 "subject",
@@ -48,14 +47,15 @@ class Native:
         if inspect.ismethod(subject):
             self.names: tuple[str, ...] = (subject.__name__,)
         else:
-            self.names = methods or next((n for n in _METHODS if all(hasattr(subject, part) for part in n)), ())
+            self.names = next((n for n in _METHODS if all(callable(getattr(subject, part, None)) for part in n)), ())
         self.spoken: list[str] = []
+        self.plain = False  # a module only by our wrapping
         self.copies = not inspect.isfunction(self.owner) and not inspect.isbuiltin(self.owner)
 
     @property
     def module(self) -> nn.Module | None:
         """The torch module that the subject is or belongs to."""
-        return self.owner if isinstance(self.owner, nn.Module) else None
+        return self.owner if isinstance(self.owner, nn.Module) and not self.plain else None
 
     @property
     def targets(self) -> list[Callable[..., Any]]:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import copy
 import pickle
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
+from ordinate.verify.adapters.native import Native
 from ordinate.verify.adapters.rotary import RotarySubject
 from ordinate.verify.limits import Overtime, limited
 from ordinate.verify.precision import rotation_error
+from ordinate.verify.properties.modules import cast_and_back, copied, emptied, holds_tensors, module_of, state_fact
 from ordinate.verify.properties.rotary_case import SMALL, RotaryCase, allowed, heads, measured
 from ordinate.verify.references.ladders import magnitude
 from ordinate.verify.references.rotation import angles, frequencies, pairs, turned
@@ -105,77 +106,47 @@ def _half(subject: RotarySubject, case: RotaryCase) -> Seen:
     return Seen([compared], note=f"largest difference {compared.worst:.2g} up to position {reached[-1]:,}, rounding of values alone")
 
 
-def _of_module(subject: RotarySubject) -> nn.Module:
-    module = subject.native.module
-    if module is None:
-        raise unsupported("it is no torch module")
-    return module
-
-
-def _changed(subject: RotarySubject, change: Any) -> RotarySubject:
-    native = subject.native.fresh()
-    return subject.of(native.with_owner(change(native.owner)))
-
-
 def _cast(subject: RotarySubject, case: RotaryCase) -> Seen:
-    module = _of_module(subject)
-    if not any(tensor.is_floating_point() for tensor in (*module.parameters(), *module.buffers())):
+    if not holds_tensors(module_of(subject.native)):
         return Seen(facts=[Fact(True, "the module holds no tensor that a cast could change")])
     steps = torch.tensor([p for p in (0, 1, 7, 257, 4097, 30_000) if p <= max(_reachable(subject, case))])
     inputs = heads(case.stated, len(steps), batch=1)
     expected = subject.fresh().at(*inputs, steps)
-    got = _changed(subject, lambda owner: owner.bfloat16().float()).at(*inputs, steps)
+    got = subject.of(cast_and_back(subject.native)).at(*inputs, steps)
     axes = ("row", "head", ("position", steps.tolist()), "channel")
     bound = 2 * allowed(inputs[0], steps, case)
     return Seen([Compared("queries after module.bfloat16().float(), beside before", got[0], expected[0].double(), bound, axes)])
 
 
-def _meta(subject: RotarySubject, case: RotaryCase) -> Seen:
-    module = _of_module(subject)
+def _beside(subject: RotarySubject, native: Native, case: RotaryCase, what: str, exactly: bool = False) -> Seen:
     inputs, steps = heads(case.stated, SMALL, batch=1), torch.arange(SMALL)
-    expected = subject.fresh().turn(*inputs, steps)
-    state = {name: tensor.clone() for name, tensor in module.state_dict().items()}
-
-    def emptied(owner: nn.Module) -> nn.Module:
-        empty = owner.to("meta").to_empty(device="cpu")
-        for tensor in (*empty.parameters(), *empty.buffers()):
-            if tensor.is_floating_point():
-                tensor.data.fill_(float("nan"))  # what to_empty leaves is anything; so it is seen every time
-        empty.load_state_dict(state)
-        return empty
-
-    got = _changed(subject, emptied).turn(*inputs, steps)
+    expected, got = subject.fresh().turn(*inputs, steps), subject.of(native).turn(*inputs, steps)
     axes = ("row", "head", ("position", steps.tolist()), "channel")
-    bound = 2 * allowed(inputs[0], steps, case)
-    what = "queries after to('meta'), to_empty and load_state_dict, beside before"
+    bound = 0.0 if exactly else 2 * allowed(inputs[0], steps, case)
     return Seen([Compared(what, got[0], expected[0].double(), bound, axes)])
 
 
+def _meta(subject: RotarySubject, case: RotaryCase) -> Seen:
+    what = "queries after to('meta'), to_empty and load_state_dict, beside before"
+    return _beside(subject, emptied(subject.native), case, what)
+
+
 def _state(subject: RotarySubject, case: RotaryCase) -> Seen:
-    module = _of_module(subject)
-    learned = {name for name, _ in module.named_parameters()}
-    extra = sorted(name for name in module.state_dict() if name not in learned)
-    words = f"the state dict holds {', '.join(extra)}, which settings say already" if extra else "the state dict holds no table"
-    return Seen(facts=[Fact(not extra, words)])
+    return Seen(facts=[state_fact(subject.native)])
 
 
 def _copies(subject: RotarySubject, case: RotaryCase) -> Seen:
+    return _beside(subject, copied(subject.native), case, "queries of a copy", exactly=True)
+
+
+def _pickled(subject: RotarySubject, case: RotaryCase) -> Seen:
     if not subject.native.copies:
-        raise unsupported("a function has no state to copy")
-    inputs, steps = heads(case.stated, SMALL, batch=1), torch.arange(SMALL)
-    expected = subject.fresh().turn(*inputs, steps)
-    facts, axes = [], ("row", "head", ("position", steps.tolist()), "channel")
-    ways: list[tuple[str, Any]] = [("deepcopy", copy.deepcopy)]
+        raise unsupported("a function has no state to pickle")
     try:
-        pickled = pickle.dumps(subject.native.owner)
-        ways.append(("pickle", lambda owner: pickle.loads(pickled)))  # noqa: S301  (made two lines above)
+        saved = pickle.dumps(subject.native.owner)
     except Exception as problem:
-        facts.append(Fact(True, f"it cannot be pickled: {problem}"))
-    compared = []
-    for name, way in ways:
-        got = _changed(subject, way).turn(*inputs, steps)
-        compared.append(Compared(f"queries of a {name}", got[0], expected[0].double(), 0.0, axes))
-    return Seen(compared, facts)
+        raise unsupported(f"it cannot be pickled: {' '.join(str(problem).split())[:100]}") from None
+    return _beside(subject, subject.native.with_owner(pickle.loads(saved)), case, "queries of a pickle", exactly=True)
 
 
 def _gradients(subject: RotarySubject, case: RotaryCase) -> Seen:
@@ -243,7 +214,8 @@ DTYPE = (
     Property("module-cast", "A cast of the module and back spoils no angle", _cast),
     Property("meta-device", "Built on the meta device and loaded, it is the same", _meta),
     Property("state-dict", "The state dict holds what is learned and no table", _state),
-    Property("copies", "A copy and a pickle give every bit again", _copies),
+    Property("copies", "A copy gives every bit again", _copies),
+    Property("pickle", "A pickle gives every bit again", _pickled),
     Property("gradients", "The gradient is that of the rotation", _gradients),
     Property("compile", "One compilation serves every length", _compiled, cheap=False),
 )

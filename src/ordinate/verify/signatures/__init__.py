@@ -1,6 +1,7 @@
 """The library of known faults, by family. Importing it fills `SIGNATURES`."""
 
 from ordinate.verify.signatures import (
+    biases,
     boundary,
     device_dtype,
     layout,
@@ -15,6 +16,7 @@ __all__ = [
     "FAMILIES",
     "SIGNATURES",
     "Signature",
+    "biases",
     "boundary",
     "device_dtype",
     "layout",

@@ -1,0 +1,219 @@
+"""Biases in the field's shapes: functions of positions, of lengths, of a key mask, of distances, or of the number of heads."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ordinate.errors import ArgumentError
+from ordinate.verify.adapters.native import Native
+from ordinate.verify.adapters.roles import Plan, plans
+from ordinate.verify.limits import Overtime
+from ordinate.verify.references.biases import BiasSettings, slopes
+from ordinate.verify.seen import unsupported
+
+__all__ = ["BiasSubject", "adapt_bias"]
+
+_KNOWN = ("query_positions", "key_positions", "query_length", "key_length", "length", "num_heads", "key_mask", "distance", "dtype")
+_GUESSES = (
+    ("query_positions", "key_positions"),
+    ("query_length", "key_length"),
+    ("num_heads", "length"),
+    ("length", "num_heads"),
+    ("length",),
+    ("num_heads",),
+    ("distance",),
+)
+
+
+@dataclass(frozen=True)
+class BiasShape:
+    """One way of calling a bias, and what comes back: "bias", "slopes" or "buckets"; `sign` of the distance it takes."""
+
+    plan: Plan
+    gives: str = "bias"
+    sign: int = 1
+
+    def __str__(self) -> str:
+        signed = "" if "distance" not in self.plan.roles else " with query - key" if self.sign > 0 else " with key - query"
+        return f"{self.plan}{signed}, gives {self.gives}"
+
+
+class BiasSubject:
+    """A bias in one shape: `bias(query_positions [T], key_positions [S])` to [B or 1, H, T, S]."""
+
+    def __init__(self, native: Native, shape: BiasShape, settings: BiasSettings, assumed: tuple[str, ...] = ()) -> None:
+        self.native, self.shape, self.settings, self.assumed = native, shape, settings, assumed
+        self.remembered: dict[str, Any] = {}
+
+    @classmethod
+    def direct(cls, made: Any, settings: BiasSettings, like: BiasSubject) -> BiasSubject:
+        """A known fault, which takes (query_positions, key_positions), asked for no more than `like`."""
+        plan = Plan(("query_positions", "key_positions", "dtype"), (None, None, None))
+        subject = cls(Native(_Direct(made)), BiasShape(plan, like.shape.gives), settings)
+        subject.remembered["as"] = like.shape
+        if like.native.module is None and not isinstance(made, nn.Module):
+            subject.native.plain = True
+        return subject
+
+    def fresh(self) -> BiasSubject:
+        """The same subject with state of its own."""
+        return self.of(self.native.fresh())
+
+    def of(self, native: Native) -> BiasSubject:
+        """Another subject called in the same way."""
+        other = BiasSubject(native, self.shape, self.settings, self.assumed)
+        other.remembered = {key: value for key, value in self.remembered.items() if key == "as"}
+        return other
+
+    @property
+    def words(self) -> str:
+        """How it is called."""
+        return str(self.shape)
+
+    def __call__(self, query_positions: Tensor, key_positions: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
+        self._can(self.remembered.get("as", self.shape), query_positions, key_positions, dtype)
+        rows = max(query_positions.ndim, key_positions.ndim) == 2
+        distance = query_positions.unsqueeze(-1) - key_positions.unsqueeze(-2)
+        given = {
+            "query_positions": query_positions,
+            "key_positions": key_positions,
+            "query_length": query_positions.shape[-1],
+            "key_length": key_positions.shape[-1],
+            "length": key_positions.shape[-1],
+            "num_heads": self.settings.num_heads,
+            "key_mask": torch.ones(1, key_positions.shape[-1], dtype=torch.long),
+            "distance": self.shape.sign * distance,
+            "dtype": dtype,
+        }
+        if rows and "key_mask" in self.shape.plan.roles:
+            given["key_mask"] = (key_positions.diff(dim=-1, prepend=key_positions[:, :1] - 1) > 0).long()
+        answer = self.native.tensor(self.native.call(*self.shape.plan.arguments(given)))
+        if self.shape.gives == "slopes" and "distance" not in self.shape.plan.roles and answer.ndim < 3:
+            told = answer.double().abs().reshape(-1, 1, 1)
+            return (-told * distance.double()).unsqueeze(0)
+        if self.shape.gives == "buckets":
+            return answer.reshape(1, 1, *distance.shape[-2:])
+        return _four_axes(answer, self.settings.num_heads, query_positions.shape[-1], key_positions.shape[-1])
+
+    def _can(self, shape: BiasShape, query_positions: Tensor, key_positions: Tensor, dtype: torch.dtype) -> None:
+        roles = shape.plan.roles
+        if dtype != torch.float32 and "dtype" not in roles:
+            raise unsupported("it takes no dtype")
+        if "query_positions" in roles or "distance" in roles or shape.gives == "slopes":
+            return
+        if max(query_positions.ndim, key_positions.ndim) == 2 and "key_mask" not in roles:
+            raise unsupported("it takes no positions that differ from row to row")
+        row = key_positions[-1] if key_positions.ndim == 2 else key_positions
+        if key_positions.ndim == 1 and (int(row[0]) != 0 or not bool((row.diff() == 1).all())):
+            raise unsupported("it takes lengths, so keys are counted from 0")
+        asked = query_positions[-1] if query_positions.ndim == 2 else query_positions
+        aligned = bool((asked == row[len(row) - len(asked) :]).all())
+        if not aligned or (len(asked) != len(row) and "query_length" not in roles and "key_mask" not in roles):
+            raise unsupported("it takes one length, as many queries as keys")
+
+
+class _Direct(nn.Module):
+    """A fault with or without a dtype of its own: without, its result is rounded to the one asked for."""
+
+    def __init__(self, made: Any) -> None:
+        super().__init__()
+        called = made.forward if isinstance(made, nn.Module) else made
+        self.made, self.rounds = made, "dtype" in inspect.signature(called).parameters
+
+    def forward(self, query_positions: Tensor, key_positions: Tensor, dtype: torch.dtype) -> Tensor:
+        if self.rounds:
+            return self.made(query_positions, key_positions, dtype)
+        answer: Tensor = self.made(query_positions, key_positions)
+        return answer.to(dtype) if answer.is_floating_point() else answer
+
+
+def _four_axes(answer: Tensor, num_heads: int, tokens: int, keys: int) -> Tensor:
+    """[B or 1, H, T, S] from the shapes that broadcast to it."""
+    shape = tuple(answer.shape)
+    if answer.ndim == 4:
+        result = answer
+    elif answer.ndim == 3 and shape[0] != num_heads and shape[0] % num_heads == 0:
+        result = answer.reshape(-1, num_heads, *shape[1:])  # rows and heads in one axis, as Bloom has them
+    elif answer.ndim == 3:
+        result = answer.unsqueeze(0)
+    elif answer.ndim == 2:
+        result = answer[None, None]
+    else:
+        raise unsupported(f"it returned a tensor of shape {shape}")
+    if result.shape[1] not in (1, num_heads) or result.shape[2] not in (1, tokens) or result.shape[3] not in (1, keys):
+        raise unsupported(f"it returned a tensor of shape {shape}, no bias for {num_heads} heads, {tokens} queries, {keys} keys")
+    return result.expand(-1, max(result.shape[1], num_heads), tokens, keys)
+
+
+def adapt_bias(subject: Any, settings: BiasSettings, *, seconds: float = 10.0) -> BiasSubject:
+    """The subject in one shape, found by trying.
+
+    Raises:
+        ArgumentError: no way fits; the message shows what was tried.
+    """
+    native = Native(subject, seconds)
+    tried: list[str] = []
+    best: tuple[int, BiasSubject] | None = None
+    for plan in plans(native.targets[0], _KNOWN, _GUESSES):
+        for shape in _shapes(plan, settings):
+            candidate = BiasSubject(native, shape, settings, _assumed(shape))
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    score = _score(candidate.fresh(), settings)
+            except Overtime as problem:
+                raise ArgumentError("subject", expected="an answer", got=str(problem), todo="raise the time limit") from None
+            except Exception as problem:
+                tried.append(f"{shape}: {type(problem).__name__}: {' '.join(str(problem).split())[:120]}")
+                continue
+            if best is None or score > best[0]:
+                best = score, candidate
+    if best is None:
+        raise ArgumentError(
+            "subject",
+            expected="a bias that can be called with positions, lengths, a key mask, distances or heads",
+            got="; ".join(dict.fromkeys(tried[:6])) or "no way to call it",
+            todo="wrap it as fn(query_positions, key_positions) -> [H, T, S]",
+        )
+    return best[1]
+
+
+def _assumed(shape: BiasShape) -> tuple[str, ...]:
+    if "length" in shape.plan.roles or "query_length" in shape.plan.roles:
+        return ("the last query stands at the last key",)
+    if "key_mask" in shape.plan.roles:
+        return ("the mask is of keys, ones for real tokens",)
+    return ()
+
+
+def _shapes(plan: Plan, settings: BiasSettings) -> list[BiasShape]:
+    if plan.roles == ("num_heads",):
+        return [BiasShape(plan, "slopes")]
+    if "distance" in plan.roles:
+        gives = ("buckets", "bias") if settings.rule == "t5" else ("bias",)
+        return [BiasShape(plan, told, sign) for told in gives for sign in (1, -1)]
+    return [BiasShape(plan)]
+
+
+def _score(candidate: BiasSubject, settings: BiasSettings) -> int:
+    """2: falls with the distance as expected of the rule; 1: answers in the right shape."""
+    steps = torch.arange(6)
+    answer = candidate(steps, steps)
+    if candidate.shape.gives == "slopes" and answer.shape[1] != settings.num_heads:
+        raise unsupported(f"it returned {answer.shape[1]} slopes")
+    if candidate.shape.gives == "buckets":
+        if answer.is_floating_point():
+            raise unsupported("it returned fractions, no buckets")
+        ahead, behind = answer[0, 0, 0, 5], answer[0, 0, 5, 0]
+        return 2 if int(ahead) > int(behind) or not settings.bidirectional else 1
+    if settings.rule == "alibi":
+        rate = torch.tensor(slopes(settings.num_heads, settings.slopes)).double()
+        row = answer[0, :, -1].double()
+        return 2 if torch.allclose(row[:, -1] - row[:, -2], rate, rtol=0.02) else 1
+    return 1

@@ -1,0 +1,101 @@
+"""Slopes and buckets by their published rules, in plain numbers.
+
+Sources: Press et al. 2021, arXiv 2108.12409, section 3, and `get_slopes` of the authors' code; Raffel et al. 2019, arXiv
+1910.10683, section 2.1, and Mesh TensorFlow's `_relative_position_bucket`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+
+from ordinate.errors import ArgumentError
+from ordinate.shapes import check_size
+
+__all__ = ["BiasSettings", "bias", "bucket", "slopes"]
+
+Rule = Literal["alibi", "t5"]
+
+
+@dataclass(frozen=True)
+class BiasSettings:
+    """What the bias is meant to be; `rule` None means: whatever it is, it has to obey the laws that all have.
+
+    Args:
+        num_heads: query heads H.
+        rule: "alibi", "t5" or None.
+        slopes: ALiBi's rule for head counts that are no power of two: "reference" or "geometric".
+        causal: whether keys ahead of the query are hidden, so that what stands there does not count.
+        symmetric: ALiBi by the absolute distance.
+        num_buckets, max_distance, bidirectional: of T5's buckets.
+        head_dim: for faults that scale by its root.
+    """
+
+    num_heads: int = 8
+    rule: Rule | None = "alibi"
+    slopes: Literal["reference", "geometric"] = "reference"
+    causal: bool = True
+    symmetric: bool = False
+    num_buckets: int = 32
+    max_distance: int = 128
+    bidirectional: bool = True
+    head_dim: int = 64
+
+    @classmethod
+    def given(cls, **settings: Any) -> BiasSettings:
+        """The settings, checked."""
+        made = cls(**settings)
+        check_size("num_heads", made.num_heads)
+        if made.rule not in ("alibi", "t5", None):
+            raise ArgumentError("rule", expected="'alibi', 't5' or nothing", got=made.rule, todo="leave it out for the laws alone")
+        exact = made.num_buckets // (4 if made.bidirectional else 2)
+        if made.rule == "t5" and made.max_distance <= exact:
+            raise ArgumentError("max_distance", expected=f"more than {exact}", got=made.max_distance, todo="T5 has 128")
+        return made
+
+    def but(self, **changes: Any) -> BiasSettings:
+        """The same with some settings changed."""
+        return replace(self, **changes)
+
+
+def slopes(num_heads: int, rule: str = "reference") -> list[float]:
+    """ALiBi's slope of each head.
+
+    >>> slopes(3)
+    [0.0625, 0.00390625, 0.25]
+    """
+    if rule == "geometric" or num_heads & (num_heads - 1) == 0:
+        return [2.0 ** (-8 * head / num_heads) for head in range(1, num_heads + 1)]
+    lower = 1 << (num_heads.bit_length() - 1)
+    return slopes(lower) + slopes(2 * lower)[0::2][: num_heads - lower]
+
+
+def bucket(distance: int, settings: BiasSettings) -> int:
+    """T5's bucket of a distance, query minus key.
+
+    >>> bucket(-1, BiasSettings(rule="t5"))
+    17
+    """
+    count, first = settings.num_buckets, 0
+    if settings.bidirectional:
+        count //= 2
+        first, distance = (count, -distance) if distance < 0 else (0, distance)
+    distance = max(distance, 0)
+    exact = count // 2
+    if distance < exact:
+        return first + distance
+    share = math.log(distance / exact) / math.log(settings.max_distance / exact)
+    # several borders are exact powers, where the quotient of logarithms may fall short by one unit in the last place
+    return first + min(exact + math.floor(share * (count - exact) + 1e-9), count - 1)
+
+
+def bias(query_positions: Tensor, key_positions: Tensor, settings: BiasSettings) -> Tensor:
+    """ALiBi's bias, float64 [H, T, S]."""
+    distance = query_positions.double().unsqueeze(-1) - key_positions.double().unsqueeze(-2)
+    distance = distance.abs() if settings.symmetric else distance
+    rates = torch.tensor(slopes(settings.num_heads, settings.slopes), dtype=torch.float64)
+    return -rates.reshape(-1, 1, 1) * distance
