@@ -8,6 +8,7 @@ Sources: Shazeer 2019, arXiv 1911.02150 (incremental decoding); Xiao et al. 2023
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -123,21 +124,26 @@ class KVCache:
             raise ArgumentError("growing", expected="False with window_keys", got=growing, todo="a window does not grow")
         slots = (window_keys or 0) + sink_keys if capacity is None else capacity
         with torch.inference_mode(False):  # a cache made while generating may be used outside of it
-            self._keys = torch.zeros(num_layers, batch, num_key_value_heads, slots, head_dim, dtype=dtype, device=device)
-            self._values = torch.zeros(num_layers, batch, num_key_value_heads, slots, value_dim, dtype=dtype, device=device)
+            shape = (batch, num_key_value_heads, slots)
+            self._keys = [torch.zeros(*shape, head_dim, dtype=dtype, device=device) for _ in range(num_layers)]
+            self._values = [torch.zeros(*shape, value_dim, dtype=dtype, device=device) for _ in range(num_layers)]
         self.growing = growing
-        self._ledger = Ledger(batch, slots, window_keys=window_keys, sink_keys=sink_keys, axes=axes, device=self._keys.device)
+        self._ledger = Ledger(batch, slots, window_keys=window_keys, sink_keys=sink_keys, axes=axes, device=self.device)
         self._open: Chunk | None = None
 
-    batch = property(lambda self: self._keys.shape[1], doc="Rows B.")
-    num_layers = property(lambda self: self._keys.shape[0], doc="Layers that share positions and lengths.")
-    capacity = property(lambda self: self._keys.shape[3], doc="Tokens that fit, a row; in a window the sinks included.")
+    batch = property(lambda self: self._keys[0].shape[0], doc="Rows B.")
+    num_layers = property(lambda self: len(self._keys), doc="Layers that share positions and lengths.")
+    capacity = property(lambda self: self._keys[0].shape[2], doc="Tokens that fit, a row; in a window the sinks included.")
     window_keys = property(lambda self: self._ledger.window_keys, doc="Tokens that stay, the sinks apart; None for all.")
     sink_keys = property(lambda self: self._ledger.sink_keys, doc="First tokens of a row that stay for good.")
     axes = property(lambda self: self._ledger.axes, doc="Numbers in a position, or None.")
-    dtype = property(lambda self: self._keys.dtype, doc="Of keys and values.")
-    device = property(lambda self: self._keys.device, doc="Where keys, values and positions live.")
-    nbytes = property(lambda self: self._keys.nbytes + self._values.nbytes, doc="Bytes of keys and values, used or not.")
+    dtype = property(lambda self: self._keys[0].dtype, doc="Of keys and values.")
+    device = property(lambda self: self._keys[0].device, doc="Where keys, values and positions live.")
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of keys and values, used or not."""
+        return sum(tensor.nbytes for tensor in (*self._keys, *self._values))
 
     @property
     def lengths(self) -> Tensor:
@@ -179,7 +185,7 @@ class KVCache:
 
     def check(self, key: Tensor, value: Tensor) -> None:
         """Raise unless keys and values [B, G, T, D] of this kind can go in."""
-        for name, new, store in (("key", key, self._keys), ("value", value, self._values)):
+        for name, new, store in (("key", key, self._keys[0]), ("value", value, self._values[0])):
             if new.dtype != store.dtype or new.device != store.device:
                 raise ArgumentTypeError(
                     name,
@@ -187,10 +193,10 @@ class KVCache:
                     got=f"{new.dtype} on {new.device}",
                     todo="make the cache with the model's dtype and device, or move it with to()",
                 )
-            if new.ndim != 4 or new.shape[:2] != store.shape[1:3] or new.shape[-1] != store.shape[-1]:
+            if new.ndim != 4 or new.shape[:2] != store.shape[:2] or new.shape[-1] != store.shape[-1]:
                 raise ShapeError(
                     name,
-                    expected=f"a tensor [B G T D] with B={store.shape[1]}, G={store.shape[2]}, D={store.shape[-1]}",
+                    expected=f"a tensor [B G T D] with B={store.shape[0]}, G={store.shape[1]}, D={store.shape[-1]}",
                     got=f"shape {tuple(new.shape)}",
                     todo="the cache was made for another batch or model: make one for this",
                 )
@@ -204,6 +210,14 @@ class KVCache:
 
     def open(self, positions: Tensor, *, token_mask: Tensor | None = None) -> Chunk:
         """Find room for new tokens in all layers: then `write` each layer, then `close`. Raises as `append`."""
+        token_mask = None if token_mask is None else token_mask.to(self.device, torch.bool)
+        return self._opened(self._ledger.checked(positions, token_mask), token_mask)
+
+    def open_following(self, tokens: int) -> Chunk:
+        """`open` for the next `tokens` text tokens at the positions of `following`, which need no check."""
+        return self._opened(self._ledger.following(tokens), None)
+
+    def _opened(self, new: Tensor, token_mask: Tensor | None) -> Chunk:
         if self._open is not None:
             raise RefusedError(
                 "cache",
@@ -211,8 +225,6 @@ class KVCache:
                 got="one that an error interrupted after tokens had been overwritten",
                 todo="reset() it and fill it again",
             )
-        token_mask = None if token_mask is None else token_mask.to(self.device, torch.bool)
-        new = self._ledger.checked(positions, token_mask)
         if self.window_keys is None:
             counts = self._ledger.counts
             added = [new.shape[1]] * self.batch if token_mask is None else token_mask.sum(-1).tolist()
@@ -241,7 +253,7 @@ class KVCache:
         visible = None
         if min(counts) < held:
             visible = (torch.arange(held, device=self.device) < self.lengths.unsqueeze(-1)).unsqueeze(-2)
-        return Held(self._keys[layer, :, :, :held], self._values[layer, :, :, :held], positions[:, :held], visible)
+        return Held(self._keys[layer][:, :, :held], self._values[layer][:, :, :held], positions[:, :held], visible)
 
     def reset(self) -> None:
         """Forget every token; the room stays."""
@@ -274,14 +286,14 @@ class KVCache:
             raise ArgumentError("rows", expected=f"rows from 0 to {self.batch - 1}", got=chosen, todo="count within the batch")
         rows = rows.to(self.device)
         with torch.inference_mode(False):
-            self._keys, self._values = self._keys.index_select(1, rows), self._values.index_select(1, rows)
+            self._each(lambda layer: layer.index_select(0, rows))
             self._ledger.select(rows)
 
     def to(self, device: torch.device | str | None = None, dtype: torch.dtype | None = None) -> KVCache:
         """Move it, and cast keys and values; positions keep their dtype. In place, as a module's `to`; returns itself."""
         with torch.inference_mode(False):
-            self._keys, self._values = self._keys.to(device, dtype), self._values.to(device, dtype)
-            self._ledger.to(self._keys.device)
+            self._each(lambda layer: layer.to(device, dtype))
+            self._ledger.to(self.device)
         return self
 
     def save(self, path: str | Path) -> None:
@@ -298,9 +310,9 @@ class KVCache:
         """
         settings, tensors, counts = cache_files.load(path)
         cache = cls(**settings, device=device)
-        held = tensors["keys"].shape[3]
-        cache._keys[..., :held, :] = tensors["keys"].to(cache.device)
-        cache._values[..., :held, :] = tensors["values"].to(cache.device)
+        for stores, saved in ((cache._keys, tensors["keys"]), (cache._values, tensors["values"])):
+            for store, layer in zip(stores, saved, strict=True):
+                store[:, :, : layer.shape[2]] = layer.to(cache.device)
         if "positions" in tensors:
             cache._ledger.restore(counts, tensors["positions"], tensors["last"])
         return cache
@@ -317,14 +329,17 @@ class KVCache:
             )
         more = max(needed, 2 * self.capacity) - self.capacity
         with torch.inference_mode(False):
-            self._keys, self._values = pad(self._keys, (0, 0, 0, more)), pad(self._values, (0, 0, 0, more))
+            self._each(lambda layer: pad(layer, (0, 0, 0, more)))
         self._ledger.grow(more)
+
+    def _each(self, change: Callable[[Tensor], Tensor]) -> None:
+        self._keys, self._values = [change(layer) for layer in self._keys], [change(layer) for layer in self._values]
 
     def __repr__(self) -> str:
         room = (
             f"window_keys={self.window_keys}, sink_keys={self.sink_keys}" if self.window_keys else f"capacity={self.capacity}"
         )
         return (
-            f"KVCache(batch={self.batch}, num_key_value_heads={self._keys.shape[2]}, head_dim={self._keys.shape[4]}, {room}, "
+            f"KVCache({self.batch}, {self._keys[0].shape[1]}, {self._keys[0].shape[3]}, {room}, "
             f"num_layers={self.num_layers}, dtype={self.dtype}, held={self.held})"
         )

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from ordinate.attention.ledger import Ledger
@@ -17,10 +19,12 @@ __all__ = ["load", "save"]
 _NAME = "ordinate.KVCache"
 
 
-def save(path: str | Path, keys: Tensor, values: Tensor, ledger: Ledger, growing: bool) -> None:
+def save(path: str | Path, keys: Sequence[Tensor], values: Sequence[Tensor], ledger: Ledger, growing: bool) -> None:
     """Write what a cache holds; slots that are empty in every row are left out."""
     held = min(max(ledger.counts), ledger.capacity)
-    tensors = {"keys": keys[..., :held, :], "values": values[..., :held, :]}
+    tensors = {
+        name: torch.stack([layer[:, :, :held] for layer in layers]) for name, layers in (("keys", keys), ("values", values))
+    }
     if ledger.positions is not None and ledger.last is not None:
         tensors |= {"positions": ledger.positions[:, :held], "last": ledger.last}
     told = {

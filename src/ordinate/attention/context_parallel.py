@@ -6,8 +6,8 @@ own context parallelism does for FlexAttention and Llama 3 did in training (Llam
 
 PyTorch's `torch.distributed.tensor.experimental.context_parallel` passes a ring through the CUDA kernels of
 `scaled_dot_product_attention` and masks by index. It has none for a CPU (torch 2.13 says that the operator
-`_scaled_dot_product_flash_attention_for_cpu` "does not have a sharding strategy registered"). This way works on both, for packed
-rows too, at the price of all keys of one layer in memory at a time.
+`_scaled_dot_product_flash_attention_for_cpu` "does not have a sharding strategy registered"). This way works on both, for
+packed rows too, at the price of all keys of one layer in memory at a time.
 """
 
 from __future__ import annotations

@@ -21,6 +21,7 @@ from ordinate.attention.cache import KVCache
 from ordinate.attention.context_parallel import Group, gather_over
 from ordinate.attention.layers import MultiHeadAttention
 from ordinate.attention.masks import Causal, Documents, Mask, Window
+from ordinate.attention.norm import RMSNorm
 from ordinate.attention.plan import Plan, cached_width, plans
 from ordinate.attention.positions import position_axes
 from ordinate.errors import ArgumentError, ArgumentTypeError, RefusedError, ShapeError
@@ -44,8 +45,8 @@ class SwiGLU(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """[..., dim] to [..., dim]."""
-        gate, up = self.gate_up(x).chunk(2, dim=-1)
-        return self.down(silu(gate) * up)
+        both, half = self.gate_up(x), self.down.in_features
+        return self.down(silu(both.narrow(-1, 0, half)) * both.narrow(-1, half, half))
 
 
 class Block(nn.Module):
@@ -53,9 +54,9 @@ class Block(nn.Module):
 
     def __init__(self, dim: int, attention: MultiHeadAttention, hidden_dim: int, norm_eps: float, bias: bool) -> None:
         super().__init__()
-        self.attention_norm = nn.RMSNorm(dim, norm_eps)
+        self.attention_norm = RMSNorm(dim, norm_eps)
         self.attention = attention
-        self.feed_forward_norm = nn.RMSNorm(dim, norm_eps)
+        self.feed_forward_norm = RMSNorm(dim, norm_eps)
         self.feed_forward = SwiGLU(dim, hidden_dim, bias=bias)
 
     def forward(self, x: Tensor, now: Plan, layer: int) -> Tensor:
@@ -145,7 +146,7 @@ class Decoder(nn.Module):
                 impl=impl,
             )
             self.blocks.append(Block(dim, attention, hidden_dim, norm_eps, feed_forward_bias))
-        self.norm = nn.RMSNorm(dim, norm_eps)
+        self.norm = RMSNorm(dim, norm_eps)
         self.head = None if tied else nn.Linear(dim, vocabulary, bias=False)
         self.vocabulary, self.dim, self.impl = vocabulary, dim, impl
         for module in self.modules():  # 0.02 as in GPT-2 and Llama's training code; torch's own embeddings are 50 times that
@@ -187,10 +188,11 @@ class Decoder(nn.Module):
             check_shape("token_mask", token_mask, "B T", B=sizes["B"], T=sizes["T"])
         if cache is not None:
             self._check_cache(cache, sizes["B"], documents, group)
-        if positions is None:
+        if positions is None and (cache is None or token_mask is not None or self.added):
             positions = self._usual_positions(input_ids, token_mask, documents, cache, group)
         x = self.embedding(input_ids)
         for one in self.added:
+            assert positions is not None
             x = x + one.encode(positions).to(x.dtype)
         plans = self._plans(x, positions, token_mask, documents, cache, group)
         for layer, (block, window) in enumerate(zip(self.blocks, self.windows, strict=True)):
@@ -254,7 +256,7 @@ class Decoder(nn.Module):
     def _plans(
         self,
         x: Tensor,
-        positions: Tensor,
+        positions: Tensor | None,
         token_mask: Tensor | None,
         documents: Tensor | None,
         cache: KVCache | None,
@@ -339,7 +341,8 @@ class Decoder(nn.Module):
                 got=f"{cache.num_layers} layers and a batch of {cache.batch}",
                 todo="make it with new_cache(batch, ...)",
             )
-        if not torch.is_autocast_enabled(weight.device.type) and (cache.dtype, cache.device) != (weight.dtype, weight.device):
+        differs = cache.dtype != weight.dtype or cache.device != weight.device
+        if differs and not torch.is_autocast_enabled(weight.device.type):
             raise ArgumentTypeError(
                 "cache",
                 expected=f"the model's {weight.dtype} on {weight.device}",

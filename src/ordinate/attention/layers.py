@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from ordinate.attention.attend import Encoding, Implementation, _encodings
 from ordinate.attention.cache import KVCache
 from ordinate.attention.masks import Mask
+from ordinate.attention.norm import RMSNorm
 from ordinate.attention.plan import Plan, arrange, cached_width, plans
 from ordinate.attention.positions import position_axes
 from ordinate.errors import ArgumentError
@@ -104,8 +105,8 @@ class MultiHeadAttention(nn.Module):
             check_size("memory_dim", memory_dim)
             self.query = nn.Linear(dim, wide, bias=bias)
             self.key_value = nn.Linear(memory_dim, 2 * narrow, bias=bias)
-        self.query_norm = nn.RMSNorm(self.head_dim, norm_eps) if query_key_norm else None
-        self.key_norm = nn.RMSNorm(self.head_dim, norm_eps) if query_key_norm else None
+        self.query_norm = RMSNorm(self.head_dim, norm_eps) if query_key_norm else None
+        self.key_norm = RMSNorm(self.head_dim, norm_eps) if query_key_norm else None
         self.output = nn.Linear(wide, dim, bias=output_bias)
 
     @overload
@@ -197,19 +198,19 @@ class MultiHeadAttention(nn.Module):
         batch, tokens, _ = x.shape
         heads, shared, dim = self.num_heads, self.num_key_value_heads, self.head_dim
         projected = self.query_key_value(x).view(batch, tokens, heads + 2 * shared, dim).transpose(1, 2)
-        value = projected[:, heads + shared :]
+        both, value = projected.narrow(1, 0, heads + shared), projected.narrow(1, heads + shared, shared)
         if now.turn is not None and self.query_norm is None:
-            turned = now.turn(projected[:, : heads + shared])
-            query, key = turned[:, :heads], turned[:, heads:]
-        else:
-            query, key = self._normalised(projected[:, :heads], projected[:, heads : heads + shared])
+            both = now.turn(both)  # queries and keys at once
+        query, key = both.narrow(1, 0, heads), both.narrow(1, heads, shared)
+        if self.query_norm is not None and self.key_norm is not None:
+            query, key = self.query_norm(query), self.key_norm(key)
             if now.turn is not None:
                 query, key = now.turn(query), now.turn(key)
-            else:
-                query, key = now.encode_query(query), now.encode_key(key, now.positions)
+        if now.turn is None:
+            query, key = now.encode_query(query), now.encode_key(key, now.positions)
         key, value = now.extend(layer, key, value)
         attended, weights = now.attend(query, key, value, scale=self.scale, impl=self.impl, return_weights=return_weights)
-        return self.output(attended.transpose(1, 2).reshape(batch, tokens, heads * dim)), weights
+        return self.output(attended), weights
 
     def remember(
         self, cache: KVCache, memory: Tensor, memory_positions: Tensor | None = None, *, token_mask: Tensor | None = None
@@ -295,7 +296,7 @@ class MultiHeadAttention(nn.Module):
         attended, weights = now.attend(
             now.encode_query(query), key, value, scale=self.scale, impl=self.impl, return_weights=return_weights
         )
-        output = self.output(attended.transpose(1, 2).reshape(batch, tokens, -1))
+        output = self.output(attended)
         return output if weights is None else (output, weights)
 
     def _memory_heads(self, memory: Tensor) -> tuple[Tensor, Tensor]:

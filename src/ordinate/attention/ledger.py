@@ -59,22 +59,22 @@ class Ledger:
         positions = positions.expand(batch, *positions.shape[1:])
         if token_mask is not None:
             check_shape("token_mask", token_mask, "B T", B=batch, T=positions.shape[1])
-        if self.positions is None:
-            self._allocate(positions.dtype)
-        assert self.positions is not None
-        if positions.is_floating_point() != self.positions.is_floating_point():
+        if self.positions is not None and positions.is_floating_point() != self.positions.is_floating_point():
             raise ArgumentTypeError(
                 "positions",
                 expected=f"the kind of the positions in the cache ({self.positions.dtype})",
                 got=str(positions.dtype),
                 todo="count tokens or measure time throughout, not both",
             )
-        positions = positions.to(self.positions)
+        kind = torch.float64 if positions.is_floating_point() else torch.int64
+        positions = positions.to(self.device, kind)
         self._check_rising(positions, token_mask)
         return positions
 
     def place(self, positions: Tensor, token_mask: Tensor | None) -> tuple[Slots, Tensor]:
         """Slots of a checked chunk, and the positions of the keys that its queries see, [B, S] or [B, S, A]."""
+        if self.positions is None:
+            self._allocate(positions.dtype)
         assert self.positions is not None
         slots = place(
             self.counts,
@@ -102,13 +102,15 @@ class Ledger:
 
     def following(self, tokens: int) -> Tensor:
         """Positions of the next text tokens, [B, T] or [B, T, A]: they count on from the last one of each row."""
-        seen = torch.tensor(self.counts, device=self.device)
         if self.last is None:
-            start = torch.zeros_like(seen)
+            start = torch.zeros(len(self.counts), dtype=torch.int64, device=self.device)
         else:
             start = (self.last if self.axes is None else self.last.amax(-1)) + 1
-            start = torch.where(seen > 0, start, torch.zeros_like(start))
-        steps = start.unsqueeze(-1) + torch.arange(tokens, device=self.device)
+            if min(self.counts) == 0:
+                start = start.masked_fill(torch.tensor(self.counts, device=self.device) == 0, 0)
+        steps = start.unsqueeze(-1)
+        if tokens != 1:
+            steps = steps + torch.arange(tokens, device=self.device)
         return steps if self.axes is None else steps.unsqueeze(-1).expand(*steps.shape, self.axes)
 
     def grow(self, more: int) -> None:
@@ -140,7 +142,6 @@ class Ledger:
         self.last, self.counts = last.to(self.device), list(counts)
 
     def _allocate(self, dtype: torch.dtype) -> None:
-        dtype = torch.float64 if dtype.is_floating_point else torch.int64
         shape = (len(self.counts), self.capacity) if self.axes is None else (len(self.counts), self.capacity, self.axes)
         with torch.inference_mode(False):
             self.positions = torch.zeros(shape, dtype=dtype, device=self.device)

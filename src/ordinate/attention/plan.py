@@ -8,7 +8,7 @@ New keys and values may be joined by those of a cache, or by those of the other 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -134,7 +134,7 @@ class Plan:
     def attend(
         self, query: Tensor, key: Tensor, value: Tensor, *, scale: float, impl: Implementation, return_weights: bool
     ) -> tuple[Tensor, Tensor | None]:
-        """Output [B, H, T, V] for encoded queries and extended keys and values; weights where they are asked for."""
+        """Output [B, T, H V] for encoded queries and extended keys and values; weights where they are asked for."""
         if self.direct and not return_weights:
             return self._kernel(query, key, value, scale), None
         left = [_ScoresOnly(one) if _acts(one) else one for one in self.encodings if _scores(one)]
@@ -148,20 +148,27 @@ class Plan:
             "empty_rows": "error" if self.unseen is None else "zeros",
         }
         if return_weights:
-            return attend(query, key, value, return_weights=True, **settings)  # type: ignore[call-overload]
-        return attend(query, key, value, **settings), None  # type: ignore[call-overload]
+            output, weights = attend(query, key, value, return_weights=True, **settings)  # type: ignore[call-overload]
+            return output.transpose(1, 2).flatten(2), weights
+        return attend(query, key, value, **settings).transpose(1, 2).flatten(2), None  # type: ignore[call-overload]
 
     def _kernel(self, query: Tensor, key: Tensor, value: Tensor, scale: float) -> Tensor:
         batch, heads, length, dim = query.shape
         shared = key.shape[1]
-        if length == 1 and heads != shared:  # the queries that share a key-value head are its queries, one below the other
-            folded = query.reshape(batch, shared, heads // shared, dim)
-            output = scaled_dot_product_attention(folded, key, value, attn_mask=self.visible, scale=scale)
-            return output.reshape(batch, heads, 1, value.shape[-1])
+        if length == 1:  # the queries that share a key-value head are its queries, one below the other: no head is repeated
+            query = query.reshape(batch, shared, heads // shared, dim)
         output = scaled_dot_product_attention(
-            query, key, value, attn_mask=self.visible, is_causal=self.causal, scale=scale, enable_gqa=heads != shared
+            query,
+            key,
+            value,
+            attn_mask=self.visible,
+            is_causal=self.causal,
+            scale=scale,
+            enable_gqa=length != 1 and heads != shared,
         )
-        return output if self.unseen is None else output.masked_fill(self.unseen, 0.0)
+        if self.unseen is not None:
+            output = output.masked_fill(self.unseen, 0.0)
+        return output.reshape(batch, 1, -1) if length == 1 else output.transpose(1, 2).flatten(2)
 
     def close(self) -> None:
         """Every layer is done: the cache counts the new tokens."""
@@ -172,7 +179,7 @@ class Plan:
 def plans(
     encodings: tuple[Encoding, ...],
     masks: Sequence[Mask | None],
-    positions: Tensor,
+    positions: Tensor | None,
     *,
     batch: int,
     tokens: int,
@@ -187,7 +194,7 @@ def plans(
     Args:
         encodings: of the layers.
         masks: the rules that layers differ in.
-        positions: of the new tokens, [T] or [B, T], or with the encoding's axes last.
+        positions: of the new tokens, [T] or [B, T], or with the encoding's axes last; None for those that follow in the cache.
         batch, tokens: rows B and new tokens T.
         dtype: of queries and keys.
         impl: of the layers; "auto" and "sdpa" may call the kernel directly.
@@ -203,28 +210,40 @@ def plans(
         if mask is not None:
             _mask("mask", mask)
     axes = position_axes(encodings)
-    if axes is not None and positions.ndim == 1:
-        positions = on_every_axis(positions, axes)
-    _check_positions("positions", positions, axes, length=tokens, batch=batch)
+    if positions is not None:
+        if axes is not None and positions.ndim == 1:
+            positions = on_every_axis(positions, axes)
+        _check_positions("positions", positions, axes, length=tokens, batch=batch)
+    chunk, extra = None, None
+    extend: Extend = _as_they_are
+    real = None
+    if cache is not None:
+        chunk = cache.open_following(tokens) if positions is None else cache.open(positions, token_mask=token_mask)
+        positions, there, extra, extend = chunk.new_positions, chunk.positions, chunk.visible, _through(cache, chunk)
+    else:
+        assert positions is not None
+        there, real = positions, token_mask
+        if gather is not None:
+            there, extend = gather(positions, -1 if axes is None else -2), _across(gather)
+            real = None if token_mask is None else gather(token_mask, -1)
     acting = [one for one in encodings if _acts(one) and not isinstance(one, NoPosition)]
     turn = Turn(acting[0], positions, dtype) if len(acting) == 1 and type(acting[0]) is Rotary else None
-    chunk, extra, there = None, None, positions
-    extend: Extend = _as_they_are
-    real = token_mask
-    if cache is not None:
-        chunk = cache.open(positions, token_mask=token_mask)
-        positions, there, extra, extend = chunk.new_positions, chunk.positions, chunk.visible, _through(cache, chunk)
-    elif gather is not None:
-        there, extend = gather(positions, -1 if axes is None else -2), _across(gather)
-        real = None if token_mask is None else gather(token_mask, -1)
     made = []
     for mask in masks:
-        if real is not None and cache is None:
+        if real is not None:
             mask = Padding(real.bool()) if mask is None else mask & Padding(real.bool())
-        one = arrange(
-            encodings, mask, positions, there, batch=batch, impl=impl, token_mask=token_mask, extra=extra, chunk=chunk
+        settled = settle(
+            encodings,
+            mask,
+            positions,
+            there,
+            batch=batch,
+            impl=impl,
+            token_mask=token_mask,
+            extra=extra,
+            last=chunk is not None,
         )
-        made.append(replace(one, turn=turn, extend=extend, cache=cache))
+        made.append(Plan(positions, there, encodings, *settled, turn=turn, extend=extend, cache=cache, chunk=chunk))
     return made
 
 
@@ -236,16 +255,30 @@ def arrange(
     *,
     batch: int,
     impl: Implementation,
+    extra: Tensor | None = None,
+) -> Plan:
+    """The plan of cross-attention, for queries and keys at these positions; `extra` is what a cache leaves visible."""
+    settled = settle(encodings, mask, positions, key_positions, batch=batch, impl=impl, extra=extra)
+    return Plan(positions, key_positions, encodings, *settled)
+
+
+def settle(
+    encodings: tuple[Encoding, ...],
+    mask: Mask | None,
+    positions: Tensor,
+    key_positions: Tensor,
+    *,
+    batch: int,
+    impl: Implementation,
     token_mask: Tensor | None = None,
     extra: Tensor | None = None,
-    chunk: Chunk | None = None,
-) -> Plan:
-    """The plan for queries and keys at these positions; `plans` says what most arguments mean.
+    last: bool = False,
+) -> tuple[Mask | None, bool, Tensor | None, bool, Tensor | None]:
+    """`mask`, `direct`, `visible`, `causal` and `unseen` of a `Plan`.
 
     Args:
-        key_positions: of all keys.
         extra: what the cache leaves visible, bool [B or 1, T or 1, S].
-        chunk: with a cache, the new tokens; they stand behind all others.
+        last: the queries stand behind all other keys, as new tokens in a cache do.
     """
     axes = position_axes(encodings)
     direct = impl in ("auto", "sdpa") and not any(_scores(one) for one in encodings)
@@ -254,10 +287,10 @@ def arrange(
         mask = Causal()
     visible, unseen, causal = None, None, False
     if direct:
-        last_token = chunk is not None and order[0].shape[-1] == 1
-        causal = isinstance(mask, Causal) and extra is None and not last_token and _same_rising(*order)
+        sees_all = last and isinstance(mask, Causal) and order[0].shape[-1] == 1
+        causal = isinstance(mask, Causal) and extra is None and not sees_all and _same_rising(*order)
         visible = None if extra is None else extra.unsqueeze(1)
-        if mask is not None and not causal and not (last_token and isinstance(mask, Causal)):
+        if mask is not None and not causal and not sees_all:
             allowed = mask.visible(*order)
             check_mask(mask, allowed, (batch, 1, _tokens(positions, axes), _tokens(key_positions, axes)))
             visible = allowed if visible is None else allowed & visible
@@ -267,7 +300,7 @@ def arrange(
         unseen = ~token_mask.bool()[:, None, :, None]
     if extra is not None:
         mask = Given(extra) if mask is None else mask & Given(extra)
-    return Plan(positions, key_positions, encodings, mask, direct, visible, causal, unseen, chunk=chunk)
+    return mask, direct, visible, causal, unseen
 
 
 def cached_width(encodings: tuple[Encoding, ...], heads: int, head_dim: int, weight: Tensor) -> int:
