@@ -131,7 +131,8 @@ class _Cut:
             size = like.numel()
             flat = scratch[:size] if size <= scratch.numel() else scratch.new_empty(size)  # one token of very many heads
             block = flat.view(like.shape)
-            self.shapes[key] = (block, *block.chunk(2, dim=-1))
+            first, second = block.chunk(2, dim=-1)
+            self.shapes[key] = block, first, second
         return self.shapes[key]
 
 
