@@ -80,7 +80,11 @@ def _facts(one: Observed) -> list[bool]:
 
 
 def _same(one: Sequence[Tensor], other: Sequence[Tensor]) -> bool:
-    """Equal up to a thousandth of the scale, where float32 angles of two implementations may differ; NaN equals NaN."""
+    """Equal up to a thousandth of the scale, where float32 angles of two implementations may differ; NaN equals NaN.
+
+    One number in a hundred may be off by a rounding of bfloat16: two implementations round to different neighbours where they
+    differ in the last bit.
+    """
     if len(one) != len(other):
         return False
     for a, b in zip(one, other, strict=True):
@@ -90,7 +94,9 @@ def _same(one: Sequence[Tensor], other: Sequence[Tensor]) -> bool:
             continue
         x, y = a.detach().double().nan_to_num(), b.detach().double().nan_to_num()
         room = 2e-2 if torch.bfloat16 in (a.dtype, b.dtype) else 1e-3
-        if not torch.allclose(x, y, rtol=room, atol=room * max(1e-3, min(1.0, float(x.abs().max())))):
+        scale = max(1e-3, min(1.0, float(x.abs().max())))
+        off = (x - y).abs() > room * (scale + y.abs())
+        if float(off.double().mean()) > 0.01 or bool(((x - y).abs()[off] > 2.0**-7 * (scale + y.abs()[off])).any()):
             return False
     return True
 

@@ -93,7 +93,7 @@ class BiasSubject:
         }
         if rows and "key_mask" in self.shape.plan.roles:
             given["key_mask"] = (key_positions.diff(dim=-1, prepend=key_positions[:, :1] - 1) > 0).long()
-        answer = self.native.tensor(self.native.call(*self.shape.plan.arguments(given)))
+        answer = self.native.tensor(self.native.call(*self.shape.plan.arguments(given))).detach()
         if self.shape.gives == "slopes" and "distance" not in self.shape.plan.roles and answer.ndim < 3:
             told = answer.double().abs().reshape(-1, 1, 1)
             return (-told * distance.double()).unsqueeze(0)

@@ -94,7 +94,7 @@ def _(s: BiasSettings) -> Wrong:
     return _absolute(s, lambda values, dtype: values.bfloat16())
 
 
-@signature("bias-of-absolute-positions-in-float16", family="numeric", kind="bias", read=ALiBi.of_distance,
+@signature("bias-of-absolute-positions-in-float16", family="numeric", kind="bias", read=ALiBi.of_distance, shown={"num_heads": 12},
            says="slope times the key's absolute position, rounded to float16", seen="")
 def _(s: BiasSettings) -> Wrong:
     return _absolute(s, lambda values, dtype: values.half())

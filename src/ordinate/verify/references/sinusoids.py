@@ -1,0 +1,100 @@
+"""Sinusoids in the arrangements in use, in float64.
+
+Source: Vaswani et al. 2017, arXiv 1706.03762, section 3.5; tensor2tensor's `get_timing_signal_1d`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+
+from ordinate.errors import ArgumentError
+from ordinate.shapes import check_size
+
+__all__ = ["ARRANGEMENTS", "EmbeddingSettings", "sinusoid"]
+
+Layout = Literal["interleaved", "half"]
+Ladder = Literal["vaswani", "tensor2tensor"]
+
+ARRANGEMENTS: tuple[tuple[Layout, Ladder, bool], ...] = (
+    ("interleaved", "vaswani", True),
+    ("half", "tensor2tensor", True),
+    ("half", "vaswani", True),
+    ("interleaved", "tensor2tensor", True),
+    ("half", "vaswani", False),
+    ("half", "tensor2tensor", False),
+)
+"""Layout, ladder, and whether sines come first: what published models have (the last two are those of diffusion timesteps)."""
+
+
+@dataclass(frozen=True)
+class EmbeddingSettings:
+    """What the embedding is meant to be.
+
+    Args:
+        dim: channels D.
+        rule: "sinusoidal", or None for a table that may hold anything.
+        base: of the ladder.
+        layout, ladder, sines_first: None takes the arrangement that is found.
+        scale: a factor on all values; None takes the one that is found.
+        positions: how many positions it can tell; probes stay below.
+        stated_layout: the layout that the user named.
+    """
+
+    dim: int = 64
+    rule: Literal["sinusoidal"] | None = "sinusoidal"
+    base: float = 10000.0
+    layout: Layout | None = None
+    ladder: Ladder | None = None
+    sines_first: bool = True
+    scale: float | None = None
+    positions: int = 5000
+
+    @classmethod
+    def given(cls, **settings: Any) -> EmbeddingSettings:
+        """The settings, checked."""
+        made = cls(**settings)
+        check_size("dim", made.dim, least=4)
+        if made.rule not in ("sinusoidal", None):
+            raise ArgumentError("rule", expected="'sinusoidal' or nothing", got=made.rule, todo="leave it out for the laws alone")
+        if made.layout not in ("interleaved", "half", None):
+            raise ArgumentError("layout", expected="'interleaved', 'half' or nothing", got=made.layout, todo="see docs")
+        return made
+
+    def but(self, **changes: Any) -> EmbeddingSettings:
+        """The same with some settings changed."""
+        return replace(self, **changes)
+
+    def arrangements(self) -> list[EmbeddingSettings]:
+        """The arrangements that fit what was stated."""
+        return [
+            self.but(layout=layout, ladder=ladder, sines_first=first)
+            for layout, ladder, first in ARRANGEMENTS
+            if self.layout in (None, layout) and self.ladder in (None, ladder)
+        ]
+
+
+def rates(settings: EmbeddingSettings) -> Tensor:
+    """Radians per position of each pair, float64 [D / 2]."""
+    half = settings.dim // 2
+    last = half - 1 if settings.ladder == "tensor2tensor" else settings.dim / 2
+    steps = torch.arange((settings.dim + 1) // 2, dtype=torch.float64)
+    return (-math.log(settings.base) * steps / max(last, 1)).exp()
+
+
+def sinusoid(positions: Tensor, settings: EmbeddingSettings, *, theta: Tensor | None = None) -> Tensor:
+    """Vectors float64 [T, D] or [B, T, D]; by other angles [.., T, D / 2] where they are given."""
+    theta = positions.double().unsqueeze(-1) * rates(settings) if theta is None else theta
+    one, two = (theta.sin(), theta.cos()) if settings.sines_first else (theta.cos(), theta.sin())
+    scale = 1.0 if settings.scale is None else settings.scale
+    if settings.layout == "half":
+        result = torch.cat((one, two[..., : settings.dim // 2]), -1)
+        if settings.ladder == "tensor2tensor" and settings.dim % 2:
+            result = torch.cat((one[..., : settings.dim // 2], two[..., : settings.dim // 2], torch.zeros_like(one[..., :1])), -1)
+    else:
+        result = torch.stack((one, two), -1).flatten(-2)[..., : settings.dim]
+    return scale * result
