@@ -80,6 +80,11 @@ FAMILIES: list[tuple[str, dict[str, Any], tuple[Any, ...]]] = [
     ("chatglm", {"position_encoding_2d": True}, ("rope2d", "half", 64, 64, 1e4)),
     ("internlm2", {"rope_theta": 1e6}, ("rope", "half", 64, 64, 1e6)),
     ("minicpm", {}, ("rope", "half", 64, 64, 1e4)),
+    ("baichuan", {}, ("rope", "half", 64, 64, 1e4)),
+    ("baichuan", {"max_position_embeddings": None, "model_max_length": 4096}, ("alibi", None, None, 64, None)),
+    ("minimax_text_01", {"head_dim": 128, "rotary_dim": 64, "rope_theta": 1e7}, ("rope", "half", 64, 128, 1e7)),
+    ("kimi_k2", {"qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "rope_theta": 5e4}, ("rope", "interleaved", 64, 192, 5e4)),
+    ("moonvit", {}, ("rope2d", "interleaved", 64, 64, 1e4)),
     ("eurobert", {"rope_theta": 25e4}, ("rope", "half", 64, 64, 25e4)),
     ("nomic_bert", {}, ("rope", "half", 64, 64, 1e3)),
     ("roformer", {}, ("rope", "interleaved", 64, 64, 1e4)),
@@ -300,6 +305,15 @@ def test_deepseek_v4_turns_the_last_channels_by_two_bases() -> None:
     assert near.reversed_channels
     assert (near.base.value, near.rule.value) == (10000, "none")
     assert (wide.base.value, wide.rule.value, wide.cos_sin_factor) == (160000, "yarn", 1.0)
+
+
+def test_hunyuans_alpha_is_a_fixed_change_of_base() -> None:
+    scaling = {"type": "dynamic", "alpha": 1000.0, "factor": 1.0}
+    turn = rotation({"model_type": "hunyuan_v1_dense", **BASE, "head_dim": 128, "rope_theta": 1e4, "rope_scaling": scaling})
+    found = turn.inverse_frequencies()
+    assert (turn.rule.value, turn.rule.source) == ("ntk", "derived")
+    assert found is not None
+    assert found[1] == pytest.approx((1e4 * 1000 ** (128 / 126)) ** (-2 / 128), rel=1e-12)
 
 
 def test_the_first_qwen_grows_in_steps() -> None:

@@ -85,6 +85,8 @@ class Stack:
         "seq_length",
         "n_ctx",
         "model_max_length",
+        "max_context_length",
+        "max_trained_positions",
     )
     causal: bool = False
     mark: Callable[[Section, list[str]], list[str]] | None = None

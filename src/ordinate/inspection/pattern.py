@@ -15,6 +15,7 @@ from ordinate.inspection.section import Section
 __all__ = [
     "WITHOUT_ATTENTION",
     "all_windowed",
+    "at_flags",
     "at_indices",
     "by_index",
     "by_letters",
@@ -146,6 +147,18 @@ def at_indices(
             return None if without is None else [without] * count
         named = {int(index) for index in listed.value}
         return [there if index in named else elsewhere for index in range(count)]
+
+    return pattern
+
+
+def at_flags(key: str, on: str, off: str) -> Callable[[Section, int], list[str] | None]:
+    """One flag a layer."""
+
+    def pattern(section: Section, count: int) -> list[str] | None:
+        flags = section.numbers(key)
+        if not flags.known or len(flags.value) != count:
+            return None
+        return [on if flag else off for flag in flags.value]
 
     return pattern
 

@@ -55,11 +55,18 @@ class RotaryRule:
 
     layout: str | None = "half"
     layout_key: str = ""
-    partial: tuple[str, ...] = ("partial_rotary_factor", "rotary_pct", "rope_pct", "rotary_fraction")
+    partial: tuple[str, ...] = ("partial_rotary_factor", "rotary_pct", "rope_pct", "rotary_fraction", "rotary_emb_fraction")
     count: tuple[str, ...] = ("rotary_dim",)
     slice_key: str = ""
     share: float = 1.0
-    base: tuple[str, ...] = ("rope_theta", "rotary_emb_base", "rotary_base", "rope_base", "rotary_embedding_base")
+    base: tuple[str, ...] = (
+        "rope_theta",
+        "rotary_emb_base",
+        "rotary_base",
+        "rope_base",
+        "rotary_embedding_base",
+        "rope_freq_constant",
+    )
     local_base: tuple[str, ...] = ()
     global_base: tuple[str, ...] = ()
     base_times: str = ""

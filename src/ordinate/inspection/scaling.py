@@ -13,7 +13,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ordinate.errors import OrdinateError
-from ordinate.frequencies import DynamicNTK, Linear, Llama3, LongRoPE, NTKAware, Proportional, Scaling, SteppedNTK, YaRN
+from ordinate.frequencies import (
+    SCALINGS,
+    DynamicNTK,
+    Linear,
+    Llama3,
+    LongRoPE,
+    NTKAware,
+    Proportional,
+    Scaling,
+    SteppedNTK,
+    YaRN,
+)
 from ordinate.inspection.provenance import Value, unknown
 from ordinate.inspection.section import Section
 
@@ -92,7 +103,11 @@ def read_scaling(
     settings, make = reader(held, section, claimed, mscale_on_scores)
     lacking = [name for name, value in settings.items() if not value.known]
     try:
-        return ScalingRead(rule, settings, make(settings))
+        record = make(settings)
+        name = next(name for name, kind in SCALINGS.items() if type(record) is kind)
+        if name != rule.value:
+            rule = Value(name, "derived", f'{rule.detail} says "{rule.value}", its settings make it {name}')
+        return ScalingRead(rule, settings, record)
     except (OrdinateError, ArithmeticError, KeyError, TypeError, ValueError) as error:
         reason = f"it lacks {' and '.join(lacking)}" if lacking else str(error)
         stated = {value.detail: value.value for value in settings.values() if value.source == "file"}

@@ -283,11 +283,12 @@ DECODERS: dict[str, Family] = {
     "mllama_text_model": decoder(rope(HALF), pattern=at_indices("cross_attention_layers", "cross_attention", FULL)),
     # encoders that rotate
     **_alike(
-        "eurobert esmc gte nomic_bert jina_embeddings_v3 dia_encoder qwen2_5_omni_dit lasr_encoder glmasr_encoder neucodec "
+        "eurobert esmc gte jina_embeddings_v3 dia_encoder qwen2_5_omni_dit lasr_encoder glmasr_encoder neucodec "
         "xcodec2 dots3_note_audio_encoder nemotron3_diarization_audio nemotron3_5_transcribe_asr_audio "
         "nemotron3_5_transcribe_word_timestamp",
         encoder(rope(HALF)),
     ),
+    "nomic_bert": replace(encoder(rope(HALF)), trained=("max_trained_positions",)),
     **_alike("pe_audio_encoder pe_video_encoder pe_audio_video_encoder", encoder(rope(PAIRS))),
     "openai_privacy_filter": encoder(
         rope(PAIRS), pattern=by_index(lambda index, count: SLIDING), window_of=lambda width: 2 * width + 1

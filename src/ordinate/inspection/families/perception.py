@@ -117,6 +117,7 @@ PERCEPTION: dict[str, Family] = {
     **_alike("paddleocr_vl_vision", tower(_axial(), image_table())),
     **_alike("kimi_k25_vision muse_glimmer_vision muse_spark_vision step3p5_vision", tower(_axial(), GRID)),
     "inkling2_vision": tower(_axial("interleaved"), GRID),
+    "moonvit": tower(_axial("interleaved", fixed_base=10000.0), GRID),
     "minimax_m3_vl_vision": tower(fixed("rope3d", "queries and keys", "a ladder each for frame, height and width")),
     "pixtral": tower(
         rope(RotaryRule("half", axes=("height", "width"), sharing="alternating", sections=False, partial=())),

@@ -6,14 +6,16 @@ Read in the files that the repositories name in `auto_map` (configuration and mo
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from ordinate.inspection.biases import alibi
 from ordinate.inspection.families.decoders import HALF, encoder
 from ordinate.inspection.families.encoders import pair
-from ordinate.inspection.frame import Family, Frame, Stack
+from ordinate.inspection.frame import Family, Frame, Reader, Stack
 from ordinate.inspection.heads import multi_head
+from ordinate.inspection.pattern import all_windowed, at_flags
 from ordinate.inspection.provenance import Value, unknown
-from ordinate.inspection.record import Encoding
+from ordinate.inspection.record import Attention, Encoding
 from ordinate.inspection.rotary import RotaryRule, rope
 from ordinate.inspection.section import Section
 from ordinate.inspection.tables import fixed, image_table, learned
@@ -70,6 +72,32 @@ _OPEN_CLIP_VISION = Family(
     origin="open_clip's EVA vision tower",
 )
 
+
+def _remote(reader: Reader, origin: str, **stack: Any) -> Family:
+    """A causal model whose code comes with the checkpoint; the base is 10,000 where its file is silent."""
+    stack.setdefault("attention", multi_head())
+    return Family((Stack((reader,), causal=True, **stack),), defaults=TEXT, origin=origin)
+
+
+def _baichuan(frame: Frame) -> Encoding | None:
+    """Baichuan's 7B rotates, its 13B has slopes: one model type, told apart by the claimed context the 13B does not state."""
+    if frame.section.has("max_position_embeddings"):
+        return rope(HALF)(frame)
+    return alibi()(frame)
+
+
+def _open_elm_heads(section: Section, kind: str, hidden_size: Value) -> Attention:
+    """OpenELM widens layer by layer: heads are lists."""
+    return multi_head(heads=("num_heads",), kv_heads=("num_kv_heads",), derive_head_dim=False)(section, kind, hidden_size)
+
+
+def _alike(names: str, family: Family) -> dict[str, Family]:
+    return dict.fromkeys(names.split(), family)
+
+
+MINIMAX = at_flags("attn_type_list", "full_attention", "linear_attention")
+SIGLIP = {"vision_config": "siglip_vision_model"}
+
 REMOTE: dict[str, Family] = {
     "qwen": Family(
         (Stack((rope(HALF),), attention=multi_head(), causal=True),),
@@ -82,38 +110,39 @@ REMOTE: dict[str, Family] = {
         defaults=TEXT,
         origin="modeling_chatglm.py of THUDM",
     ),
-    "internlm": Family(
-        (Stack((rope(HALF),), attention=multi_head(), causal=True),), defaults=TEXT, origin="modeling_internlm.py"
+    "internlm": _remote(rope(HALF), "modeling_internlm.py"),
+    "internlm2": _remote(rope(HALF), "modeling_internlm2.py"),
+    "deepseek": _remote(rope(HALF), "modeling_deepseek.py of DeepSeekMoE"),
+    "minicpm": _remote(rope(HALF), "modeling_minicpm.py"),
+    "minicpmv": replace(_remote(rope(HALF), "modeling_minicpmv.py"), parts=SIGLIP),
+    "mimo": _remote(rope(HALF), "modeling_mimo.py"),
+    "yuan": _remote(rope(HALF), "yuan_hf_model.py"),
+    "molmo": _remote(rope(HALF), "modeling_molmo.py"),
+    "baichuan": _remote(_baichuan, "modeling_baichuan.py", claimed=("max_position_embeddings", "model_max_length")),
+    **_alike("aquila orion xverse skywork Yi telechat", _remote(rope(HALF), "the checkpoint's copy of Llama's attention")),
+    "stablelm_epoch": _remote(rope(RotaryRule("half", share=0.25)), "modeling_stablelm_epoch.py"),
+    **_alike(
+        "phi-msft mixformer-sequential", _remote(rope(HALF), "modeling_phi.py of phi-1.5", hidden=("n_embd", "hidden_size"))
     ),
-    "internlm2": Family(
-        (Stack((rope(HALF),), attention=multi_head(), causal=True),), defaults=TEXT, origin="modeling_internlm2.py"
+    "phi3_v": replace(_remote(rope(HALF), "modeling_phi3_v.py", pattern=all_windowed), defaults={**TEXT}),
+    **_alike("RefinedWeb RefinedWebModel", _remote(rope(HALF), "modelling_RW.py, Falcon's first code")),
+    **_alike("btlm jais", _remote(alibi(), "the checkpoint's GPT-2 with slopes")),
+    **_alike("llava_mistral llava_qwen llava_qwen2", _remote(rope(HALF), "LLaVA's own code over Llama's attention")),
+    **_alike("dream arctic grok-1", _remote(rope(HALF), "the checkpoint's copy of Llama's attention")),
+    "llada": _remote(rope(HALF), "modeling_llada.py"),
+    "plamo": _remote(rope(HALF), "modeling_plamo.py"),
+    "bailing_moe": _remote(rope(HALF), "modeling_bailing_moe.py"),
+    "codeshell": _remote(rope(HALF), "modeling_codeshell.py", attention=multi_head(kv_heads=("num_query_groups",))),
+    "openelm": _remote(rope(HALF), "modeling_openelm.py", attention=_open_elm_heads, layers=("num_transformer_layers",)),
+    **_alike(
+        "minimax_text_01 MiniMaxText01",
+        _remote(
+            rope(HALF), "modeling_minimax_text_01.py", pattern=at_flags("attn_type_list", "full_attention", "linear_attention")
+        ),
     ),
-    "deepseek": Family(
-        (Stack((rope(HALF),), attention=multi_head(), causal=True),),
-        defaults=TEXT,
-        origin="modeling_deepseek.py of DeepSeekMoE",
-    ),
-    "minicpm": Family(
-        (Stack((rope(HALF),), attention=multi_head(), causal=True),), defaults=TEXT, origin="modeling_minicpm.py"
-    ),
-    "minicpmv": Family(
-        (Stack((rope(HALF),), attention=multi_head(), causal=True),),
-        defaults=TEXT,
-        parts={"vision_config": "siglip_vision_model"},
-        origin="modeling_minicpmv.py",
-    ),
-    "mimo": Family(
-        (Stack((rope(HALF),), attention=multi_head(), causal=True),),
-        defaults={"rope_theta": 10000.0},
-        origin="modeling_mimo.py",
-    ),
-    "yuan": Family((Stack((rope(HALF),), attention=multi_head(), causal=True),), defaults=TEXT, origin="yuan_hf_model.py"),
-    "molmo": Family((Stack((rope(HALF),), attention=multi_head(), causal=True),), defaults=TEXT, origin="modeling_molmo.py"),
-    "baichuan": Family(
-        (Stack((rope(HALF),), attention=multi_head(), causal=True),),
-        defaults=TEXT,
-        origin="modeling_baichuan.py of the 7B model",
-    ),
+    "xlm-roberta-flash": encoder(rope(HALF), "modeling_xlm_roberta.py of xlm-roberta-flash-implementation"),
+    "kimi_vl": Family(parts={"text_config": "deepseek_v3"}, origin="modeling_kimi_vl.py"),
+    "deepseek_vl_v2": Family(parts={"language_config": "deepseek_v2"}, origin="DeepSeek-VL2"),
     "new": encoder(rope(HALF), "modeling.py of Alibaba-NLP/new-impl"),
     "jina_bert": encoder(alibi(symmetric=True), "modeling_bert.py of jina-bert-implementation"),
     "chronos2": Family(

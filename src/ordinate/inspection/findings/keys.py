@@ -46,7 +46,8 @@ NAMES = """
     max_text_positions max_speech_positions encoder_max_relative_position chunk_size_feed_forward
     global_attn_every_n_layers text_encoder_context_length text_encoder_n_ctx cross_attention_layers
     max_grid_col_position_embeddings max_grid_row_position_embeddings pretrained_window_sizes indexer_types
-    index_rope_interleave sliding_windows
+    index_rope_interleave sliding_windows max_trained_positions max_context_length rope_freq_constant
+    rotary_emb_fraction rotary_emb_interleaved rotary_emb_scale_base
 """
 KNOWN = frozenset(NAMES.split())
 """Keys that a reader here reads, or that are known to say nothing about position."""

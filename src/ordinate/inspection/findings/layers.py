@@ -78,7 +78,7 @@ def scores_have_a_temperature(case: Case) -> None:
             "info",
             "queries far into the text are multiplied by a factor that grows with their position",
             told,
-            "an engine without it drifts past the trained context; see SteppedTemperature and LogTemperature of ordinate.position",
+            "an engine without it drifts past the trained context; `ordinate.position` has both temperatures",
         )
 
 
