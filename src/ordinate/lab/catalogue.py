@@ -10,11 +10,13 @@ from collections.abc import Sequence
 
 from ordinate.errors import UnknownNameError
 from ordinate.lab.claim import Claim
-from ordinate.lab.claims import article_a, article_b
+from ordinate.lab.claims import article_a, article_b, article_c, article_d
 
 __all__ = ["CLAIMS", "choose"]
 
-CLAIMS: dict[str, Claim] = {claim.id: claim for claim in (*article_a.CLAIMS, *article_b.CLAIMS)}
+CLAIMS: dict[str, Claim] = {
+    claim.id: claim for claim in (*article_a.CLAIMS, *article_b.CLAIMS, *article_c.CLAIMS, *article_d.CLAIMS)
+}
 
 
 def choose(ids: Sequence[str] = (), *, full: bool = False) -> tuple[Claim, ...]:

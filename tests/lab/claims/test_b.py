@@ -9,6 +9,7 @@ import torch
 from ordinate.data import word_vectors
 from ordinate.lab.claim import Inputs
 from ordinate.lab.claims import b1_norm, b2_inner_product, b3_four_terms, b4_one_sine, b5_skewing, b6_picture
+from ordinate.lab.claims.live_bytes import LiveBytes
 from ordinate.lab.claims.sentence import sentence_vectors
 from ordinate.lab.measurement import Role, Verdict
 from ordinate.lab.verdict import judge
@@ -103,7 +104,7 @@ def test_b4_a_channel_that_rises_evenly_in_place_of_the_slow_sine_refutes_it():
 
 
 def test_b5_counts_the_bytes_of_a_tensor_that_is_known():
-    with b5_skewing._LiveBytes() as live:
+    with LiveBytes() as live:
         first = torch.ones(1000, dtype=torch.float64)
         second = first + 1
         del first

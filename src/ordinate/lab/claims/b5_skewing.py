@@ -8,17 +8,14 @@ from __future__ import annotations
 
 import math
 import time
-import weakref
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 import torch
 from torch import Tensor
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves
 
 from ordinate.lab.claim import Inputs
+from ordinate.lab.claims.live_bytes import LiveBytes
 from ordinate.lab.figures import SERIES, canvas, to_svg
 from ordinate.lab.measurement import Check, Figure, Measurement, Role, Table, Verdict
 from ordinate.position import MusicRelative, indices
@@ -69,7 +66,7 @@ def skewing(skew: Way, direct: Way, seed: int) -> Measurement:
                 begin = time.perf_counter()
                 results[name] = way(music, query)
                 took[name].append(time.perf_counter() - begin)
-                with _LiveBytes() as live:
+                with LiveBytes() as live:
                     way(music, query)
                 used[name].append(live.peak - results[name].nbytes)
         off = max(off, float((results["direct"] - results["skewed"]).abs().max()))
@@ -110,35 +107,6 @@ def skewing(skew: Way, direct: Way, seed: int) -> Measurement:
         ],
         figures=[_picture(used)],
     )
-
-
-class _LiveBytes(TorchDispatchMode):
-    """Counts the bytes of the storages that operations make while they live; `peak` is the most at any one time."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.now = self.peak = 0
-        self.seen: set[int] = set()
-
-    def __torch_dispatch__(
-        self, function: Any, types: Any, arguments: tuple[Any, ...] = (), options: Mapping[str, Any] | None = None
-    ) -> Any:
-        inputs = {id(x.untyped_storage()) for x in tree_leaves((arguments, options)) if isinstance(x, Tensor)}
-        result = function(*arguments, **(options or {}))
-        for tensor in tree_leaves(result):
-            if isinstance(tensor, Tensor):
-                storage = tensor.untyped_storage()
-                key = storage.data_ptr()
-                if key and key not in self.seen and id(storage) not in inputs:
-                    self.seen.add(key)
-                    self.now += storage.nbytes()
-                    weakref.finalize(storage, self._gone, key, storage.nbytes())
-        self.peak = max(self.peak, self.now)
-        return result
-
-    def _gone(self, key: int, size: int) -> None:
-        self.seen.discard(key)
-        self.now -= size
 
 
 def _picture(used: dict[str, list[float]]) -> Figure:

