@@ -1,8 +1,10 @@
 """The library of known faults, by family. Importing it fills `SIGNATURES`."""
 
 from ordinate.verify.signatures import (
+    attentions,
     biases,
     boundary,
+    decoders,
     device_dtype,
     embeddings,
     layout,
@@ -17,8 +19,10 @@ __all__ = [
     "FAMILIES",
     "SIGNATURES",
     "Signature",
+    "attentions",
     "biases",
     "boundary",
+    "decoders",
     "device_dtype",
     "embeddings",
     "layout",

@@ -203,3 +203,9 @@ def _(s: EmbeddingSettings) -> Wrong:
            says="float32 whatever it is added to, which promotes half precision", seen="")
 def _(s: EmbeddingSettings) -> Wrong:
     return lambda positions, x: sinusoid(positions, s).float()
+
+
+@signature("embedding-promotes", family="device and dtype", kind="embedding", read=Sinusoidal.encode,
+           says="vectors in float32 or wider, so that embeddings in half precision are promoted", seen="x + self.pe")
+def _(s: EmbeddingSettings) -> Wrong:
+    return lambda positions, x: sinusoid(positions, s).to(torch.promote_types(x.dtype, torch.float32))

@@ -1,0 +1,179 @@
+"""Attention in the field's shapes: queries, keys and values with or without positions, and in two orders of axes."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ordinate.errors import ArgumentError
+from ordinate.verify.adapters.native import Native
+from ordinate.verify.adapters.roles import Plan, plans
+from ordinate.verify.limits import Overtime
+from ordinate.verify.references.attention import AttentionSettings
+from ordinate.verify.seen import unsupported
+
+__all__ = ["AttentionSubject", "adapt_attention"]
+
+_KNOWN = ("query", "key", "value", "positions", "query_positions", "key_positions", "offset", "key_mask", "causal")
+_GUESSES = (
+    ("query", "key", "value"),
+    ("query", "key", "value", "positions"),
+    ("query", "key", "value", "query_positions", "key_positions"),
+)
+
+
+@dataclass(frozen=True)
+class AttentionShape:
+    """One way of calling attention; `order` is "BHTD" or "BTHD"."""
+
+    plan: Plan
+    order: str = "BHTD"
+
+    def __str__(self) -> str:
+        return f"{self.plan} with axes {' '.join(self.order)}"
+
+
+class AttentionSubject:
+    """Attention in one shape: `attend(query, key, value, query_positions, key_positions, key_mask)`, heads first."""
+
+    def __init__(self, native: Native, shape: AttentionShape, settings: AttentionSettings, assumed: tuple[str, ...] = ()) -> None:
+        self.native, self.shape, self.settings, self.assumed = native, shape, settings, assumed
+        self.remembered: dict[str, Any] = {}
+
+    @classmethod
+    def direct(cls, made: Any, settings: AttentionSettings, like: AttentionSubject | None = None) -> AttentionSubject:
+        """A known fault, which takes everything by place, asked for no more than `like`."""
+        roles = ("query", "key", "value", "query_positions", "key_positions", "key_mask")
+        subject = cls(Native(made), AttentionShape(Plan(roles, (None,) * 6)), settings)
+        if like is not None:
+            subject.remembered["as"] = like.shape
+        return subject
+
+    def fresh(self) -> AttentionSubject:
+        """The same subject with state of its own."""
+        other = AttentionSubject(self.native.fresh(), self.shape, self.settings, self.assumed)
+        other.remembered = {key: value for key, value in self.remembered.items() if key == "as"}
+        return other
+
+    @property
+    def words(self) -> str:
+        """How it is called."""
+        return str(self.shape)
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """What it can be told."""
+        return self.remembered.get("as", self.shape).plan.roles
+
+    def attend(
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        query_positions: Tensor,
+        key_positions: Tensor,
+        key_mask: Tensor | None = None,
+    ) -> Tensor:
+        """[B, H, T, D]; raises where the positions or the mask cannot be said."""
+        self._can(query_positions, key_positions, key_mask)
+        given: dict[str, Any] = {
+            "query": self._in_order(query),
+            "key": self._in_order(key),
+            "value": self._in_order(value),
+            "positions": query_positions,
+            "query_positions": query_positions,
+            "key_positions": key_positions,
+            "offset": int(query_positions.flatten()[0]),
+            "key_mask": key_mask,
+            "causal": self.settings.causal,
+        }
+        answer = self.native.call(*self.shape.plan.arguments(given))
+        answer = self.native.tensor(answer[0] if isinstance(answer, tuple) else answer).detach()
+        if answer.ndim == 3 and answer.shape[-1] == query.shape[1] * value.shape[-1]:
+            answer = answer.reshape(*answer.shape[:2], query.shape[1], -1).transpose(1, 2)  # heads side by side
+        elif self.shape.order == "BTHD":
+            answer = answer.transpose(1, 2)
+        if tuple(answer.shape) != (*query.shape[:3], value.shape[-1]):
+            raise unsupported(f"it returned shape {tuple(answer.shape)} for queries {tuple(query.shape)}")
+        return answer
+
+    def _can(self, query_positions: Tensor, key_positions: Tensor, key_mask: Tensor | None) -> None:
+        roles = self.roles
+        if key_mask is not None and "key_mask" not in roles and not bool(key_mask.all()):
+            raise unsupported("it takes no mask of keys")
+        if "query_positions" in roles:
+            return
+        if "positions" in roles and query_positions.shape[-1] == key_positions.shape[-1]:
+            return
+        rows = key_positions if key_positions.ndim == 2 else key_positions[None]
+        asked = query_positions if query_positions.ndim == 2 else query_positions[None]
+        counted = torch.arange(rows.shape[-1])
+        if not bool((rows == counted).all()):
+            raise unsupported("it takes no positions of keys, which are counted from 0")
+        if not bool((asked == counted[len(counted) - asked.shape[-1] :]).all()):
+            raise unsupported("it takes no positions of queries, which stand at the end of the keys")
+
+    def _in_order(self, x: Tensor) -> Tensor:
+        return x if self.shape.order == "BHTD" else x.transpose(1, 2)
+
+
+def adapt_attention(
+    subject: Any, settings: AttentionSettings, *, order: str | None = None, seconds: float = 10.0
+) -> AttentionSubject:
+    """The subject in one shape, found by trying.
+
+    Raises:
+        ArgumentError: no way fits; the message shows what was tried.
+    """
+    if order not in (None, "BHTD", "BTHD"):
+        raise ArgumentError("order", expected="'BHTD', 'BTHD' or nothing", got=order, todo="leave it out to have it found")
+    native, tried = Native(subject, seconds), []
+    best: tuple[int, AttentionSubject] | None = None
+    for plan in plans(native.targets[0], _KNOWN, _GUESSES):
+        if not {"query", "key", "value"} <= set(plan.roles):
+            continue
+        for axes in [order] if order else ["BHTD", "BTHD"]:
+            shape = AttentionShape(plan, axes)
+            assumed = () if order else (f"the axes are {' '.join(axes)}",)
+            candidate = AttentionSubject(native, shape, settings, assumed)
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    score = _score(candidate.fresh(), settings)
+            except Overtime as problem:
+                raise ArgumentError("subject", expected="an answer", got=str(problem), todo="raise the time limit") from None
+            except Exception as problem:
+                tried.append(f"{shape}: {type(problem).__name__}: {' '.join(str(problem).split())[:120]}")
+                continue
+            if best is None or score > best[0]:
+                best = score, candidate
+    if best is None:
+        raise ArgumentError(
+            "subject",
+            expected="attention that can be called with queries, keys and values",
+            got="; ".join(dict.fromkeys(tried[:6])) or "no way to call it",
+            todo="wrap it as fn(q, k, v) with axes [B, H, T, D]",
+        )
+    return best[1]
+
+
+def _score(candidate: AttentionSubject, settings: AttentionSettings) -> int:
+    """2: heads do not mix, tokens do; 1: it answers in the right shape."""
+    generator = torch.Generator().manual_seed(0)
+    q = torch.randn(2, settings.num_heads, 5, settings.head_dim, generator=generator)
+    k, v = torch.randn(2, 2, settings.num_kv_heads, 5, settings.head_dim, generator=generator)
+    steps, mask = torch.arange(5), torch.ones(2, 5, dtype=torch.long)
+    before = candidate.attend(q, k, v, steps, steps, mask)
+    other = v.clone()
+    other[:, :, 0] += 1.0  # the first token, which the last query sees
+    moved = (candidate.attend(q, k, other, steps, steps, mask) - before).abs().amax((0, 3))
+    across = v.clone()
+    across[:, 0] += 1.0  # the first head
+    leaked = (candidate.attend(q, k, across, steps, steps, mask) - before).abs().amax((0, 2, 3))
+    shared = settings.num_heads // settings.num_kv_heads
+    apart = bool((leaked[shared:] < 1e-6).all()) if settings.num_kv_heads > 1 else True
+    return 2 if apart and bool((moved[:, -1] > 0).all()) else 1
