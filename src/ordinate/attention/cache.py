@@ -208,6 +208,24 @@ class KVCache:
                     todo="use a cache under torch.inference_mode() or torch.no_grad(), and train without one",
                 )
 
+    def check_model(self, num_layers: int, batch: int, weight: Tensor) -> None:
+        """Raise unless this cache is for so many layers and rows, of the dtype (autocast apart) and device of `weight`."""
+        if self.num_layers != num_layers or self.batch != batch:
+            raise ShapeError(
+                "cache",
+                expected=f"layers and batch of the model: {num_layers} and {batch}",
+                got=f"{self.num_layers} and {self.batch}",
+                todo="make one with new_cache(batch, ...)",
+            )
+        differs = self.dtype != weight.dtype and not torch.is_autocast_enabled(weight.device.type)
+        if differs or self.device != weight.device:
+            raise ArgumentTypeError(
+                "cache",
+                expected=f"the model's {weight.dtype} on {weight.device}",
+                got=f"{self.dtype} on {self.device}",
+                todo="make one with new_cache(...) after moving the model, or move it with to()",
+            )
+
     def open(self, positions: Tensor, *, token_mask: Tensor | None = None) -> Chunk:
         """Find room for new tokens in all layers: then `write` each layer, then `close`. Raises as `append`."""
         token_mask = None if token_mask is None else token_mask.to(self.device, torch.bool)

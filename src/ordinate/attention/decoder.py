@@ -24,7 +24,7 @@ from ordinate.attention.masks import Causal, Documents, Mask, Window
 from ordinate.attention.norm import RMSNorm
 from ordinate.attention.plan import Plan, cached_width, plans
 from ordinate.attention.positions import position_axes
-from ordinate.errors import ArgumentError, ArgumentTypeError, RefusedError, ShapeError
+from ordinate.errors import ArgumentError, ArgumentTypeError, RefusedError
 from ordinate.position import indices
 from ordinate.position.protocols import adds_to_embeddings
 from ordinate.shapes import check_shape, check_size
@@ -333,22 +333,7 @@ class Decoder(nn.Module):
                 got="documents" if documents is not None else "a group",
                 todo="generate each document in a row of its own, on one process",
             )
-        weight = self.embedding.weight
-        if cache.num_layers != len(self.blocks) or cache.batch != batch:
-            raise ShapeError(
-                "cache",
-                expected=f"{len(self.blocks)} layers and a batch of {batch}",
-                got=f"{cache.num_layers} layers and a batch of {cache.batch}",
-                todo="make it with new_cache(batch, ...)",
-            )
-        differs = cache.dtype != weight.dtype or cache.device != weight.device
-        if differs and not torch.is_autocast_enabled(weight.device.type):
-            raise ArgumentTypeError(
-                "cache",
-                expected=f"the model's {weight.dtype} on {weight.device}",
-                got=f"{cache.dtype} on {cache.device}",
-                todo="make it with new_cache(...) after moving the model, or move it with to()",
-            )
+        cache.check_model(len(self.blocks), batch, self.embedding.weight)
 
 
 def _last_real(x: Tensor, token_mask: Tensor) -> Tensor:

@@ -176,8 +176,8 @@ class MultiHeadAttention(nn.Module):
             )
         if token_mask is not None:
             check_shape("token_mask", token_mask, "B T", B=sizes["B"], T=sizes["T"])
-        if cache is not None and cache.num_layers != 1:
-            raise ArgumentError("cache", expected="one of one layer", got=f"{cache.num_layers} layers", todo="see new_cache")
+        if cache is not None:
+            cache.check_model(1, sizes["B"], self.output.weight)
         (now,) = plans(
             self.encodings,
             [mask],
