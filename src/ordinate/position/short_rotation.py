@@ -24,18 +24,15 @@ def short_ladder(frequencies: Tensor, layout: str) -> Tensor:
 
 def short_tables(positions: Tensor, ladder: Tensor, factor: float, dtype: torch.dtype) -> Tables:
     """Tables for positions [T] or [B, T], formed in float64 and rounded once to `dtype`."""
-    angles = positions.unsqueeze(-1) * ladder  # integers are widened exactly on the way
-    if ladder.is_complex():
-        turn = angles.exp()
-        tables: Tables = (turn,) if factor == 1.0 else (turn * factor,)
-    elif factor == 1.0:
-        tables = angles.cos(), angles.sin()
-    else:
-        tables = angles.cos() * factor, angles.sin() * factor
+    angles = positions.double().unsqueeze(-1) * ladder
+    tables = [angles.exp()] if ladder.is_complex() else [angles.cos(), angles.sin()]
+    if factor != 1.0:
+        tables = [table * factor for table in tables]
     if dtype is torch.float32:
-        narrow = Tensor.cfloat if ladder.is_complex() else Tensor.float  # type: ignore[attr-defined]
-        tables = tuple(narrow(table) for table in tables)
-    return tables if positions.ndim == 1 else tuple(table.unsqueeze(1) for table in tables)
+        tables = [table.cfloat() if table.is_complex() else table.float() for table in tables]  # type: ignore[attr-defined]
+    if positions.ndim == 2:
+        tables = [table.unsqueeze(1) for table in tables]
+    return tuple(tables)
 
 
 def short_rotation(x: Tensor, cos: Tensor, sin: Tensor, layout: str, start: int = 0, out: Tensor | None = None) -> Tensor:
