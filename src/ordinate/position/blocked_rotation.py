@@ -20,6 +20,7 @@ import torch
 from torch import Tensor
 
 from ordinate.position.fresh_memory import in_large_pages
+from ordinate.position.rotation_inputs import lies_as_complex
 
 __all__ = ["BlockedRotation", "rotate_blocks"]
 
@@ -86,7 +87,7 @@ def _turn_halves(x: Tensor, out: Tensor, cos: Tensor, sin: Tensor) -> None:
 
 def _turn_complex(x: Tensor, out: Tensor, cos: Tensor, sin: Tensor) -> None:
     turn = torch.complex(cos, sin)
-    direct = x.dtype == cos.dtype and _lies_as_complex(x) and _lies_as_complex(out)
+    direct = x.dtype == cos.dtype and lies_as_complex(x) and lies_as_complex(out)
     with _scratch(cos.dtype) as (wide, _):
         cut = _Cut(x.shape, wide.numel())
         for source, target, angles in zip(cut.blocks(x), cut.blocks(out), cut.tables(turn), strict=True):
@@ -96,11 +97,6 @@ def _turn_complex(x: Tensor, out: Tensor, cos: Tensor, sin: Tensor) -> None:
                 widened = cut.shaped(wide, source)[0].copy_(source)
                 widened.view(turn.dtype).mul_(angles)
                 target.copy_(widened)
-
-
-def _lies_as_complex(x: Tensor) -> bool:
-    even = x.storage_offset() % 2 == 0 and all(stride % 2 == 0 for stride in x.stride()[:-1])
-    return even and x.stride(-1) == 1
 
 
 class _Cut:

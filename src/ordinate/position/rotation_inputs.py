@@ -23,6 +23,7 @@ __all__ = [
     "check_out",
     "check_rotated_channels",
     "check_tables",
+    "lies_as_complex",
     "working_dtype",
 ]
 
@@ -95,6 +96,11 @@ def working_dtype(x: Tensor) -> torch.dtype:
             todo="rotate before quantising, or convert with .to(torch.bfloat16)",
         )
     return wide
+
+
+def lies_as_complex(x: Tensor) -> bool:
+    """Whether neighbouring channels can be seen as complex numbers where they are."""
+    return x.stride(-1) == 1 and x.storage_offset() % 2 == 0 and not any(stride % 2 for stride in x.stride()[:-1])
 
 
 def check_tables(x: Tensor, cos: Tensor, sin: Tensor) -> None:

@@ -10,6 +10,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from ordinate.position.rotation_inputs import lies_as_complex
+
 __all__ = ["short_ladder", "short_rotation", "short_tables", "turn_short"]
 
 Tables = tuple[Tensor, ...]  # (cos, sin) by channel for "half", (turn,) complex by pair for "interleaved"
@@ -69,11 +71,9 @@ def turn_short(x: Tensor, tables: Tables, start: int, out: Tensor | None) -> Ten
 
 def _times(x: Tensor, turn: Tensor) -> Tensor:
     """Pairs of neighbouring channels times complex numbers."""
-    if not x.is_contiguous():
-        x = x.contiguous()
-    if x.requires_grad and torch.is_grad_enabled():
+    if not lies_as_complex(x):
+        x = x.clone(memory_format=torch.contiguous_format)
+    if x.requires_grad and torch.is_grad_enabled():  # a change of dtype by `view` would cut the gradient
         return torch.view_as_real(torch.view_as_complex(x.unflatten(-1, (-1, 2))) * turn).flatten(-2)
-    if x.storage_offset() % 2:
-        x = x.clone()
     product: Tensor = x.view(turn.dtype) * turn
     return product.view(x.dtype)
