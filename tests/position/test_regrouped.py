@@ -284,11 +284,11 @@ def test_input_that_does_not_fit_is_refused_in_words():
 def test_settings_are_in_the_repr_and_in_a_spec():
     nested = PositionSpec("rotary", {"head_dim": 4, "layout": "half"}, Linear(2.0)).to_dict()
     for name, settings, told in (
-        ("self_extend", {"window": 4, "group": 2}, "SelfExtend({}, 4, 2)"),
+        ("self-extend", {"window": 4, "group": 2}, "SelfExtend({}, 4, 2)"),
         ("rerope", {"window": 4}, "ReRoPE({}, 4)"),
-        ("leaky_rerope", {"window": 4, "factor": 3.0}, "LeakyReRoPE({}, 4, 3.0)"),
-        ("dual_chunk", {"chunk": 6, "local": 4, "farthest": 10}, "DualChunk({}, 6, 4, farthest=10)"),
-        ("streaming_llm", {"sinks": 4, "window": 6}, "StreamingLLM({}, 4, 6)"),
+        ("leaky-rerope", {"window": 4, "factor": 3.0}, "LeakyReRoPE({}, 4, 3.0)"),
+        ("dual-chunk", {"chunk": 6, "local": 4, "farthest": 10}, "DualChunk({}, 6, 4, farthest=10)"),
+        ("streaming-llm", {"sinks": 4, "window": 6}, "StreamingLLM({}, 4, 6)"),
     ):
         built = build(PositionSpec(name, {"rotary": nested} | settings))
         assert repr(built) == told.format("Rotary(4, layout='half', scaling=Linear(factor=2.0))")

@@ -128,7 +128,7 @@ def test_input_that_does_not_fit_is_refused_in_words():
 def test_every_setting_is_in_the_repr_and_in_a_spec():
     spec = {"num_heads": 3, "head_dim": 4, "layout": "interleaved", "hidden_size": 8, "base": 500.0, "max_distance": 6}
     told = "TransformerXLRelative(3, 4, layout='interleaved', hidden_size=8, base=500.0, max_distance=6)"
-    assert repr(build(PositionSpec("transformer_xl", spec))) == told
+    assert repr(build(PositionSpec("transformer-xl", spec))) == told
 
 
 def test_xlnet_gives_the_same_attention_in_every_layer_with_and_without_a_memory():

@@ -218,7 +218,7 @@ def transformer_xl(layout: str = "", *, when: Condition = _always, note: str = "
         if layout and heads.known and dim.known and width.known and width.value % 2 == 0:
             told = {"num_heads": heads.value, "head_dim": dim.value, "layout": layout, "hidden_size": width.value}
             spec = PositionSpec(
-                "transformer_xl", told if not clamp.known or clamp.value < 1 else {**told, "max_distance": clamp.value}
+                "transformer-xl", told if not clamp.known or clamp.value < 1 else {**told, "max_distance": clamp.value}
             )
         return Encoding(_kind("transformer-xl", frame), "scores", settings=settings, spec=spec, note=note)
 

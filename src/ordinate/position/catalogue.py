@@ -59,15 +59,15 @@ ENCODINGS: dict[str, type[nn.Module]] = {
     "continuous-window": ContinuousWindowBias2D,
     "shaw": ShawRelative,
     "music": MusicRelative,
-    "transformer_xl": TransformerXLRelative,
+    "transformer-xl": TransformerXLRelative,
     "disentangled": DisentangledRelative,
     "cope": CoPE,
     "dape": DAPE,
-    "self_extend": SelfExtend,
+    "self-extend": SelfExtend,
     "rerope": ReRoPE,
-    "leaky_rerope": LeakyReRoPE,
-    "dual_chunk": DualChunk,
-    "streaming_llm": StreamingLLM,
+    "leaky-rerope": LeakyReRoPE,
+    "dual-chunk": DualChunk,
+    "streaming-llm": StreamingLLM,
 }
 
 
