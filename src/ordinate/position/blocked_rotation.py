@@ -121,12 +121,16 @@ class _Cut:
         return self.blocks(table.unsqueeze(1))
 
     def shaped(self, scratch: Tensor, like: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Scratch in the shape of a block, and the two halves of its channels."""
+        """Scratch in the shape of a block and in its order in memory, and the two halves of its channels."""
         key = scratch.data_ptr(), like.shape
         if key not in self.shapes:
             size = like.numel()
             flat = scratch[:size] if size <= scratch.numel() else scratch.new_empty(size)  # one token of very many heads
-            block = flat.view(like.shape)
+            rows, heads, tokens, channels = like.shape
+            if like.stride(1) < like.stride(2):  # heads beside each other, as projections leave them
+                block = flat.view(rows, tokens, heads, channels).transpose(1, 2)
+            else:
+                block = flat.view(like.shape)
             first, second = block.chunk(2, dim=-1)
             self.shapes[key] = block, first, second
         return self.shapes[key]
