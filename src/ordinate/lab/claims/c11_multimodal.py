@@ -124,10 +124,10 @@ def _picture(positions: Tensor) -> Figure:
         for part in _PARTS:
             count = part if isinstance(part, int) else int(np.prod(part))
             name = "text" if isinstance(part, int) else ("image" if part[0] == 1 else "video")
-            axes.text(begin + count / 2 - 0.5, 15.4, name, ha="center", va="top")
+            axes.text(begin + count / 2 - 0.5, 19.4, name, ha="center", va="top")
             begin += count
             axes.axvline(begin - 0.5, color="#c6c9ce", linewidth=0.8)
-        axes.set(title="One row, three axes", xlabel="token in the row", ylabel="position on the axis", ylim=(-0.8, 15.8))
+        axes.set(title="One row, three axes", xlabel="token in the row", ylabel="position on the axis", ylim=(-0.8, 20))
         axes.legend(loc="lower right", ncols=3)
         svg = to_svg(figure)
     return Figure(

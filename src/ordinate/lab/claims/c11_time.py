@@ -101,11 +101,13 @@ def _picture(moments: list[datetime], vectors: Tensor) -> Figure:
                 color=series["color"],
                 label="samples",
             )
-            one.set(ylabel=name, ylim=(-1.15, 1.15), xlim=(first - 0.2, days[-1] + 0.2))
+            one.set(ylabel=name, ylim=(-1.2, 1.9 if period == 1 else 1.2), xlim=(first - 0.2, days[-1] + 0.2))
             one.set_xticks(range(0, int(days[-1]) + 1, 2))
         axes[0].set(title="Irregular timestamps, seasons of the calendar")
         axes[1].set(xlabel="days since Monday, 25 December 2023, 0:00 UTC")
-        axes[0].legend(loc="lower right", ncols=2)
+        axes[0].legend(loc="upper right", ncols=2)
+        axes[0].set_yticks([-1, 0, 1])
+        axes[1].set_yticks([-1, 0, 1])
         svg = to_svg(figure)
     return Figure(
         "time",

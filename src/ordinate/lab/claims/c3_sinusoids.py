@@ -107,15 +107,15 @@ def sinusoids(module: Sinusoidal, seed: int) -> Measurement:
             "frequency is rounded before the sine is taken, so the error grows with the position. At a million it is "
             f"{off_single[million]:.2g} of at most 2, and past 16,777,216 whole positions fall together. We form the angle in "
             "float64 and round once, and register no buffer: a buffer enters the state dict, so a checkpoint fixes its length, "
-            "and `.to(bfloat16)` rounds the table for good. A module that keeps its settings alone cannot be spoilt by a cast, "
-            "a meta device or a reload.",
+            "and a cast to bfloat16 rounds the table for good. A module that keeps its settings alone cannot be spoilt by a "
+            "cast, a meta device or a reload.",
         },
         inputs=f"{_WIDTH} channels; {len(_POSITIONS)} positions from 1 to 100,000,007; exact values from fifty digits",
         tables=[
             Table(
                 "Largest error of a channel by position",
                 ("position", "float64 angles", "float32 table", "exact table cast to bfloat16"),
-                [(10**power, off[2 * power], off_single[2 * power], off_half[2 * power]) for power in range(9)],
+                [(f"{10**power:,}", off[2 * power], off_single[2 * power], off_half[2 * power]) for power in range(9)],
             ),
             Table(
                 f"A table of {_TABLE:,} positions in a buffer, and settings alone",

@@ -139,7 +139,7 @@ def _norm_picture(turn: Place, added: Place, x: Tensor) -> Figure:
             axes.plot(norms.numpy(), color=series["color"], linestyle=series["linestyle"], linewidth=1.5, label=label)
         axes.set(title="Norm of one vector", xlabel="position (tokens)", ylabel="of that without position")
         axes.grid(axis="y")
-        axes.legend(loc="center right")
+        axes.legend(loc="lower right", bbox_to_anchor=(1.0, 0.08))
         svg = to_svg(figure)
     return Figure(
         "norm",

@@ -168,7 +168,8 @@ def _picture(measured: list[int]) -> Figure:
         axes.set_xticks(lengths[::2], [f"{length:,}" for length in lengths[::2]])
         axes.minorticks_off()
         axes.grid(axis="y")
-        axes.legend(loc="upper left")
+        axes.set_ylim(top=40 * measured[0] * 32 * lengths[-1] / 2**30)
+        axes.legend(loc="upper left", ncols=2)
         svg = to_svg(figure)
     return Figure(
         "cache",

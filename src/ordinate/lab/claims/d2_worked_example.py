@@ -101,7 +101,7 @@ def worked_example(
                 ("channel", "denominator, article", "denominator, formula", "value, article", "value, formula", "value, paper"),
                 [
                     (
-                        f"{name}, channel {channel}",
+                        f"{channel}, {name}",
                         f"{printed_denominators[channel]:g}",
                         f"{denominators[channel]:,.2f}",
                         printed_values[channel],

@@ -110,12 +110,13 @@ def _turn(pair: int, offset: int) -> Tensor:
 def _picture(encode: Callable[[Tensor], Tensor], whole: Tensor) -> Figure:
     with canvas(2, height=3.7, widths=(1, 1.05)) as (figure, (left, right)):
         heat_map(left, whole.numpy(), label="entry of M(7)", lower=-1, upper=1)
+        figure.axes[-1].set_xticks([-1, 0, 1])
         left.set(title="M(7), all channels", xlabel="channel of PE(t)", ylabel="channel of PE(t + 7)")
         left.set_xticks(range(0, _DIM, 2))
         left.set_yticks(range(0, _DIM, 2))
         circle = np.linspace(0, 2 * np.pi, 200)
         right.plot(np.cos(circle), np.sin(circle), color="#c6c9ce", linewidth=1)
-        for start, series in zip((0, 13, 26), SERIES, strict=False):
+        for start, series in zip((0, 3, 6), SERIES, strict=False):
             pair = encode(torch.tensor([start, start + 7]))[:, 2:4].numpy()  # sine and cosine of pair 1
             right.plot(pair[:, 1], pair[:, 0], color=series["color"], linewidth=1, linestyle=series["linestyle"], alpha=0.6)
             right.plot(
@@ -137,7 +138,7 @@ def _picture(encode: Callable[[Tensor], Tensor], whole: Tensor) -> Figure:
             )
         right.set_aspect("equal")
         right.set(title="One pair, seven tokens on", xlabel="cosine channel", ylabel="sine channel")
-        right.legend(loc="center")
+        right.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
         svg = to_svg(figure)
     return Figure(
         "blocks",

@@ -68,7 +68,7 @@ def mean_pooling(mean: Pool, uniform: Pool, learned: Pool, seeds: Sequence[int])
     ]
     return Measurement(
         checks=checks,
-        key_figure=f"outputs differ by {outputs:.0e} at most, weights from 1/N by {weights:.0e}",
+        key_figure=f"outputs differ by {outputs:.1g} at most, weights from 1/N by {weights:.1g}",
         meaning={
             Verdict.REPRODUCED: "Mean pooling is the case of equal scores, with padding too, where N counts the real tokens "
             "alone. So pooling by attention can do whatever the mean can, and it starts there: with a query near zero an "
@@ -113,7 +113,13 @@ def _picture(learned: Tensor, uniform: Tensor) -> Figure:
             label="a query that tells apart",
         )
         axes.axhline(1 / len(learned), color="#1b1c1e", linewidth=0.7, linestyle=":")
-        axes.set(title="Weights of a row of twelve", xlabel="token", ylabel="weight", xticks=tokens)
+        axes.set(
+            title="Weights of a row of twelve",
+            xlabel="token",
+            ylabel="weight",
+            xticks=tokens,
+            ylim=(0, 1.35 * float(learned.max())),
+        )
         axes.grid(axis="y")
         axes.legend(loc="upper right")
         svg = to_svg(figure)

@@ -116,7 +116,7 @@ def _picture(entropy: dict[str, list[float]], through: dict[str, list[float]]) -
             axes.set_xticks(_CHANNELS[::2], [f"{channels:,}" for channels in _CHANNELS[::2]])
             axes.minorticks_off()
             axes.grid(axis="y")
-        left.legend(loc="lower left")
+        left.legend(loc="center right", bbox_to_anchor=(1.0, 0.62))
         svg = to_svg(figure)
     return Figure(
         "entropy",
