@@ -97,8 +97,9 @@ def peak(way: str, tokens: int, training: bool) -> int:
     command = [sys.executable, __file__, "--measure", way, str(tokens), *(["--training"] if training else [])]
     # glibc otherwise keeps freed blocks of up to 32 MiB, more or fewer of them from run to run
     environment = os.environ | {"MALLOC_MMAP_THRESHOLD_": "65536"}
-    run = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
-    return int(json.loads(run.stdout))
+    # and the kernel may drop pages of libraries while it runs, so the middle of three
+    runs = [subprocess.run(command, check=True, capture_output=True, text=True, env=environment) for _ in range(3)]
+    return int(statistics.median(json.loads(run.stdout) for run in runs))
 
 
 def seconds(tokens: int, names: list[str], rounds: int) -> dict[str, float]:
