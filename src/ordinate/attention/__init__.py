@@ -3,6 +3,7 @@
 from ordinate.attention.attend import attend
 from ordinate.attention.cache import KVCache
 from ordinate.attention.checkpoint import load_decoder
+from ordinate.attention.choice import Choice, choose
 from ordinate.attention.decoder import Decoder
 from ordinate.attention.generation import Sampling, generate
 from ordinate.attention.layers import MultiHeadAttention
@@ -12,6 +13,7 @@ from ordinate.attention.pooling import AttentionPooling, MeanPooling
 __all__ = [
     "AttentionPooling",
     "Causal",
+    "Choice",
     "Decoder",
     "Documents",
     "KVCache",
@@ -22,6 +24,7 @@ __all__ = [
     "Sampling",
     "Window",
     "attend",
+    "choose",
     "generate",
     "load_decoder",
 ]

@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Literal, get_args, overload
+from typing import Literal, overload
 
 import torch
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
+from ordinate.attention.choice import Implementation, choose
 from ordinate.attention.linear_memory import linear_memory_attention
 from ordinate.attention.masks import Causal, Mask, _mask, check_mask
 from ordinate.attention.positions import given_positions, mask_order, position_axes
 from ordinate.attention.reference import reference_attention
 from ordinate.attention.terms import ScoreTerm, sum_of_biases
-from ordinate.errors import ArgumentError, ArgumentTypeError, RefusedError, ShapeError
+from ordinate.errors import ArgumentError, ArgumentTypeError, ShapeError
 from ordinate.position.protocols import (
     AddsToEmbeddings,
     BiasesScores,
@@ -38,7 +39,6 @@ from ordinate.shapes import check_shape
 
 __all__ = ["Encoding", "Implementation", "attend"]
 
-Implementation = Literal["auto", "reference", "sdpa", "blocked", "flex"]
 Encoding = AddsToEmbeddings | RotatesHeads | RotatesQueriesAndKeys | BiasesScores | ComputesScores
 
 
@@ -102,9 +102,9 @@ def attend(
         mask: which keys are visible, see `ordinate.attention.masks`.
         scale: factor on the products, by default the encoding's `own_scale` if it has one, else 1 / sqrt(D).
         impl: "reference" is the formula, float32 or wider; "sdpa" is torch's kernel, in the dtype of the inputs; "auto" takes
-            sdpa unless weights are asked for, or a bias meets half precision, which would round it. Two make no [T, S]
-            tensor: "blocked", any device, float32 or wider inside, trains, eager; and "flex", torch's FlexAttention, compiled
-            for the encoding on first use (many seconds) and without gradients on a CPU.
+            sdpa unless weights are asked for, or a bias meets half precision, which would round it; `choose` says which it
+            takes, and why. Two make no [T, S] tensor: "blocked", any device, float32 or wider inside, trains, eager; and
+            "flex", torch's FlexAttention, compiled for the encoding on first use (many seconds) and without gradients on a CPU.
         empty_rows: what to do with a query that sees no key: raise (in eager mode), or give zeros.
         return_weights: also return the weights [B, H, T, S], float32 or wider.
 
@@ -131,14 +131,9 @@ def attend(
     encodings = _encodings(encoding)
     if mask is not None:
         _mask("mask", mask)
-    if impl not in get_args(Implementation):
-        raise ArgumentError(
-            "impl", expected=f"one of {list(get_args(Implementation))}", got=impl, todo="leave it out for 'auto'"
-        )
+    chosen = choose(encodings, dtype=query.dtype, impl=impl, return_weights=return_weights).impl
     if empty_rows not in ("error", "zeros"):
         raise ArgumentError("empty_rows", expected="'error' or 'zeros'", got=empty_rows, todo="leave it out for 'error'")
-    if return_weights and impl not in ("auto", "reference"):
-        raise RefusedError("impl", expected="an implementation that forms weights", got=impl, todo="take impl='reference'")
     if scale is None:
         own = [one.own_scale for one in encodings if hasattr(one, "own_scale")]
         scale = own[0] if own else 1.0 / math.sqrt(query.shape[-1])
@@ -152,9 +147,7 @@ def attend(
     given = {"query": query, "key": key, "value": value}
     query, key, terms, product = _apply_encodings(encodings, query, key, *positions, scale=scale)
     on_values = [one for one in encodings if adds_to_values(one)]
-    if on_values and impl not in ("auto", "reference"):
-        raise RefusedError("impl", expected="an implementation that forms weights", got=impl, todo="take impl='reference'")
-    if impl == "blocked" or impl == "flex":
+    if chosen == "blocked" or chosen == "flex":
         output = linear_memory_attention(
             query,
             key,
@@ -164,7 +157,7 @@ def attend(
             product=product,
             mask=mask,
             positions=order,
-            impl=impl,
+            impl=chosen,
             zero_empty_rows=empty_rows == "zeros",
         )
         _refuse_nan(output, given)
@@ -181,12 +174,6 @@ def attend(
     plainly_causal = bias is None and scores is None and isinstance(mask, Causal) and _same_rising(*order)
     if mask is not None and visible is None and not plainly_causal:
         visible = _visible(mask, *order, shape, empty_rows)
-    chosen = impl
-    if impl == "auto":
-        rounds_bias = bias is not None and query.dtype in (torch.float16, torch.bfloat16)
-        chosen = "reference" if return_weights or rounds_bias or on_values or scores is not None else "sdpa"
-    elif impl == "sdpa" and scores is not None:
-        raise RefusedError("impl", expected="an implementation that forms weights", got="sdpa", todo="take impl='reference'")
     if chosen == "sdpa":
         output = _sdpa(query, key, value, scale=scale, bias=bias, visible=visible, causal=plainly_causal)
         weights = None
