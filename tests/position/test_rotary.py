@@ -334,3 +334,24 @@ ROTARY, X, STEPS = Rotary(8, layout="half"), torch.randn(2, 3, 4, 8), torch.aran
 def test_bad_input_is_named(call, error, words):
     with pytest.raises(error, match=words):
         call()
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("scaling", [None, YaRN(4.0, 32), DynamicNTK(2.0, 16)], ids=repr)
+def test_both_at_once_and_moving_keys_compile_to_one_graph_for_every_length(layout, scaling):
+    rotary, graphs = Rotary(16, layout=layout, scaling=scaling, rotary_dim=8, rotated_channels="last"), []
+
+    def counting(graph, example_inputs):
+        graphs.append(graph)
+        return graph.forward
+
+    def step(q, k, steps):
+        q, k = rotary.rotate_both(q, k, steps)
+        return q, k, rotary.re_rotate(k, steps, steps + 3, from_length=100, to_length=200)
+
+    torch._dynamo.reset()
+    compiled = torch.compile(step, backend=counting, fullgraph=True, dynamic=True)
+    for tokens in (8, 9, 64):
+        q, k, steps = torch.randn(1, 4, tokens, 16), torch.randn(1, 2, tokens, 16), torch.arange(tokens)
+        assert_close(compiled(q, k, steps), step(q, k, steps), rtol=1e-5, atol=1e-5)
+    assert len(graphs) == 1
