@@ -25,6 +25,8 @@ COMMANDS = {
     "inspect": "Say what a model's file says about position.",
     "diff": "Compare two models' positions, and whether caches fit.",
     "extend": "Say how to run a model at more tokens, and prove the edit.",
+    "verify": "Hold position code to its laws, and name the fault.",
+    "golden": "Print golden vectors that a port can be held to.",
 }
 """Each command with its line of help: the function of that name in the file of that name."""
 

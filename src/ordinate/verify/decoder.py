@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from torch import nn
 
-from ordinate.verify.adapters.decoder import DecoderSettings, adapt_decoder
+from ordinate.verify.adapters.decoder import DecoderSettings, DecoderSubject, adapt_decoder
 from ordinate.verify.matching import diagnose
 from ordinate.verify.names import chosen, name_of
 from ordinate.verify.observe import observed_in_turn
@@ -16,7 +17,7 @@ from ordinate.verify.properties.decoder import DECODER
 from ordinate.verify.signatures import SIGNATURES, Signature
 from ordinate.verify.verdict import Verdict
 
-__all__ = ["check_decoder"]
+__all__ = ["check_decoder", "judge_decoder"]
 
 
 def check_decoder(
@@ -57,24 +58,31 @@ def check_decoder(
         subject.eval()
     try:
         adapted = adapt_decoder(subject, settings, seconds=seconds)
-        observed = observed_in_turn(chosen(DECODER, only), adapted, settings)
-
-        def makers() -> Iterator[tuple[Signature, Callable[[], tuple[Any, Any]]]]:
-            for signature in SIGNATURES.values():
-                if signature.kind == "decoder":
-                    yield signature, lambda s=signature: (s.make(adapted), settings)  # type: ignore[misc]
-
-        causes = diagnose(observed, makers())
+        verdict = judge_decoder(adapted, settings, name or name_of(subject), only)
     finally:
         if isinstance(subject, nn.Module):
             subject.train(training)
+    return replace(verdict, wall_seconds=time.perf_counter() - started)
+
+
+def judge_decoder(
+    subject: DecoderSubject, settings: DecoderSettings, name: str, only: Sequence[str] | None = None
+) -> Verdict:
+    """The verdict on a subject in its one shape."""
+    observed = observed_in_turn(chosen(DECODER, only), subject, settings)
+
+    def makers() -> Iterator[tuple[Signature, Callable[[], tuple[Any, Any]]]]:
+        for signature in SIGNATURES.values():
+            if signature.kind == "decoder":
+                yield signature, lambda s=signature: (s.make(subject), settings)  # type: ignore[misc]
+
+    causes = diagnose(observed, makers())
     return Verdict(
-        subject=name or name_of(subject),
+        subject=name,
         kind="decoder",
-        adapter=adapted.words,
-        assumed=adapted.assumed,
+        adapter=subject.words,
+        assumed=subject.assumed,
         identified={},
         outcomes=tuple(one.outcome(tuple(c.id for c in causes if one.law.id in c.explains)) for one in observed),
         causes=tuple(causes),
-        wall_seconds=time.perf_counter() - started,
     )

@@ -8,6 +8,8 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from ordinate.verify.adapters.embedding import EmbeddingSubject, adapt_embedding
+from ordinate.verify.adapters.trying import SILENT
+from ordinate.verify.limits import Overtime
 from ordinate.verify.matching import diagnose
 from ordinate.verify.names import chosen, name_of
 from ordinate.verify.observe import observed_in_turn
@@ -75,8 +77,8 @@ def judge_embedding(
 ) -> Verdict:
     """The verdict on a subject in its one shape."""
     try:
-        known = arranged(subject, settings)
-    except Exception:
+        known = settings.arrangements()[0] if SILENT in subject.remembered else arranged(subject, settings)
+    except (Exception, Overtime):
         known = settings.arrangements()[0]
     case = EmbeddingCase(settings, known)
     observed = observed_in_turn(chosen(EMBEDDING, only), subject, case)

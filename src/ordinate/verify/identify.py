@@ -103,7 +103,9 @@ def identify(turned: Tensor, settings: RotarySettings) -> Found:
     clear = rates.abs() > NOISE
     positive, negative = bool((rates[clear] > 0).any()), bool((rates[clear] < 0).any())
     sign = -1 if negative and not positive else 1
-    return Found(layout, place, rotary_dim, sign, positive and negative, sign * rates, factor, leak, leak_at, int(turning.sum()))
+    return Found(
+        layout, place, rotary_dim, sign, positive and negative, sign * rates, factor, leak, leak_at, int(turning.sum())
+    )
 
 
 def _layout(partner: Tensor, turning: Tensor, settings: RotarySettings) -> tuple[Layout | None, str, int]:

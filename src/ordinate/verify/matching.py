@@ -19,6 +19,9 @@ from ordinate.verify.verdict import Cause
 __all__ = ["diagnose"]
 
 
+SCREENED = 8
+
+
 def diagnose(
     observed: Sequence[Observed],
     suspects: Iterable[tuple[Signature, Callable[[], tuple[Any, Any]]]],
@@ -59,7 +62,9 @@ def diagnose(
 def _explains(failed: Sequence[Observed], subject: Any, case: Any) -> tuple[list[str], int]:
     """Ids of what the fault explains, and how many failed properties it contradicts (fails there too, in other numbers)."""
     explained, contradicted = [], 0
-    for one in failed:
+    for number, one in enumerate(failed):
+        if number == SCREENED and not explained:
+            return [], contradicted  # what resembles none of the first will not resemble the rest
         own = observe(one.law, subject, case)
         if own.status != "failed" or own.seen is None or one.seen is None:
             continue

@@ -76,7 +76,10 @@ def check_model(
     config = getattr(model, "config", None)
     if not isinstance(model, nn.Module) or config is None:
         raise ArgumentTypeError(
-            "model", expected="a model with a config, or a directory", got=type(model).__name__, todo="for rotations take check_rotary"
+            "model",
+            expected="a model with a config, or a directory",
+            got=type(model).__name__,
+            todo="for rotations take check_rotary",
         )
     told = config.to_dict() if hasattr(config, "to_dict") else dict(vars(config))
     inspection = inspect_config(told, name=name or type(model).__name__)
@@ -106,11 +109,15 @@ def check_model(
 
 def _loaded(directory: Path) -> nn.Module:
     if not (directory / "config.json").is_file():
-        raise MissingDataError("model", expected="a directory with a config.json", got=str(directory), todo="pass the model's folder")
+        raise MissingDataError(
+            "model", expected="a directory with a config.json", got=str(directory), todo="pass the model's folder"
+        )
     try:
         import transformers
     except ImportError as problem:
-        raise MissingExtraError("transformers", expected="installed", got=str(problem), todo="pip install transformers") from None
+        raise MissingExtraError(
+            "transformers", expected="installed", got=str(problem), todo="pip install transformers"
+        ) from None
     problems = []
     for kind in ("AutoModelForCausalLM", "AutoModel"):
         try:
@@ -181,7 +188,11 @@ def _layer(
         try:
             subject = adapt_rotary(maker, settings, takes="positions", seconds=seconds)
         except ArgumentError as problem:
-            outcomes.append(Outcome(f"{where}tables", says, "not applicable", f"{path} is not called as (x, position_ids): {problem.got}"[:300]))
+            outcomes.append(
+                Outcome(
+                    f"{where}tables", says, "not applicable", f"{path} is not called as (x, position_ids): {problem.got}"[:300]
+                )
+            )
             continue
         verdict = judge_rotary(subject, settings, path, TABLE_LAWS)
         outcomes += [_prefixed(outcome, where.strip()) for outcome in verdict.outcomes]
@@ -223,7 +234,9 @@ def _rebuilt(subject: RotarySubject, maker: nn.Module, settings: RotarySettings,
         steps = torch.arange(16)
         got, expected = subject.fresh().turn(x, x, steps)[0], subject.of(subject.native.with_owner(other)).turn(x, x, steps)[0]
         axes = ("row", "head", ("position", range(16)), "channel")
-        return Seen([Compared("queries beside those of the same class built from the config now", got, expected.double(), 1e-5, axes)])
+        return Seen(
+            [Compared("queries beside those of the same class built from the config now", got, expected.double(), 1e-5, axes)]
+        )
 
     law = Property(f"{where}rebuilt-from-config", "Built anew from its config, the module gives the same tables", look)
     return observe(law, subject, settings)
@@ -237,7 +250,9 @@ def _without_rotation(
         rows = int(spec.settings["num_positions"]) + int(spec.settings.get("row_offset", 0))
         sizes = {path: module.num_embeddings for path, module in model.named_modules() if isinstance(module, nn.Embedding)}
         tables = [path for path, size in sizes.items() if size == rows]
-        words = f"{tables[0]} has {rows} rows" if tables else f"no embedding has {rows} rows, only {sorted(set(sizes.values()))}"
+        words = (
+            f"{tables[0]} has {rows} rows" if tables else f"no embedding has {rows} rows, only {sorted(set(sizes.values()))}"
+        )
         return [Outcome(f"{prefix}tables", says, "passed" if tables else "failed", words)], [], {}
     owner = next((module for module in model.modules() if hasattr(module, "build_alibi_tensor")), None)
     if spec is not None and spec.encoding == "alibi" and owner is not None:
@@ -248,7 +263,11 @@ def _without_rotation(
             {},
         )
     kind = layer.kind or "unknown"
-    return [Outcome(f"{prefix}tables", says, "not applicable", f"layers with encoding {kind!r} make no table that is known here")], [], {}
+    return (
+        [Outcome(f"{prefix}tables", says, "not applicable", f"layers with encoding {kind!r} make no table that is known here")],
+        [],
+        {},
+    )
 
 
 def _reloaded(model: nn.Module, inspection: Inspection, small: bool) -> Outcome:
@@ -267,7 +286,13 @@ def _reloaded(model: nn.Module, inspection: Inspection, small: bool) -> Outcome:
             raise unsupported("no module of the model holds inverse frequencies")
         facts = [Fact(set(before) == set(after), "other modules hold inverse frequencies after loading")]
         compared = [
-            Compared(f"inverse frequencies of {path}", after[path].float(), table.double(), 1e-6 * table.abs().double() + 1e-12, ("pair",))
+            Compared(
+                f"inverse frequencies of {path}",
+                after[path].float(),
+                table.double(),
+                1e-6 * table.abs().double() + 1e-12,
+                ("pair",),
+            )
             for path, table in before.items()
             if path in after
         ]
@@ -278,7 +303,11 @@ def _reloaded(model: nn.Module, inspection: Inspection, small: bool) -> Outcome:
 
 
 def _frequencies(model: nn.Module) -> dict[str, Tensor]:
-    return {path: table.detach().float() for path, table in model.named_buffers() if path.endswith("inv_freq") and "original" not in path}
+    return {
+        path: table.detach().float()
+        for path, table in model.named_buffers()
+        if path.endswith("inv_freq") and "original" not in path
+    }
 
 
 def _speaks(model: nn.Module) -> bool:

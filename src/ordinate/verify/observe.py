@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from ordinate.verify.adapters.trying import SILENT
 from ordinate.verify.limits import Overtime
 from ordinate.verify.seen import Property, Seen, Unsupported
 from ordinate.verify.verdict import Outcome, Status
@@ -64,7 +65,11 @@ def observe(law: Property, subject: Any, case: Any, refusable: bool = False) -> 
 def observed_in_turn(laws: Sequence[Property], subject: Any, case: Any, refusable: Sequence[str] = ()) -> list[Observed]:
     """Every law, in the order given. After a first one that got no answer at all the others are not asked."""
     observed: list[Observed] = []
+    silent = subject.remembered.get(SILENT)
     for law in laws:
+        if silent and not observed:
+            observed.append(Observed(law, "failed", None, silent))
+            continue
         first = observed[0] if observed else None
         if first is not None and first.status == "failed" and first.seen is None:
             observed.append(Observed(law, "not applicable", None, "it does not answer an ordinary call"))

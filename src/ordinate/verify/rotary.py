@@ -9,6 +9,8 @@ from typing import Any, Literal
 
 from ordinate.frequencies import Scaling
 from ordinate.verify.adapters.rotary import RotarySubject, adapt_rotary
+from ordinate.verify.adapters.trying import SILENT
+from ordinate.verify.limits import Overtime
 from ordinate.verify.matching import diagnose
 from ordinate.verify.names import chosen, name_of
 from ordinate.verify.observe import observe, observed_in_turn
@@ -25,7 +27,16 @@ __all__ = ["ROTARY", "check_rotary", "judge_rotary"]
 
 ROTARY = NEAR + CONTEXT + DTYPE
 
-_REFUSABLE = ("distance-alone", "prefill-equals-decode", "offsets", "left-padding", "packing", "far-positions", "half-precision", "module-cast")
+_REFUSABLE = (
+    "distance-alone",
+    "prefill-equals-decode",
+    "offsets",
+    "left-padding",
+    "packing",
+    "far-positions",
+    "half-precision",
+    "module-cast",
+)
 
 
 def check_rotary(
@@ -104,10 +115,12 @@ def judge_rotary(
 ) -> Verdict:
     """The verdict on a subject in its one shape."""
     laws = chosen(ROTARY, only)
-    try:
-        _, found = measured(subject, RotaryCase.of(settings, None))
-    except Exception:
-        found = None
+    found = None
+    if SILENT not in subject.remembered:
+        try:
+            _, found = measured(subject, RotaryCase.of(settings, None))
+        except (Exception, Overtime):
+            found = None
     case = RotaryCase.of(settings, found)
     refusable = _REFUSABLE if case.trained is not None else ()
     observed = observed_in_turn(laws, subject, case, refusable)
@@ -117,7 +130,8 @@ def judge_rotary(
         for one in observed
         if one.law.id in ("layout", "prefill-equals-decode") and observe(one.law, right, case).status == "failed"
     ]
-    causes = diagnose(observed, _suspects(subject, case, suspects), by_settings)
+    asked = observed if _finite(subject) else observed[:1]  # numbers that are none resemble nothing
+    causes = diagnose(asked, _suspects(subject, case, suspects), by_settings)
     explained = {law: tuple(cause.id for cause in causes if law in cause.explains) for law in (one.law.id for one in observed)}
     return Verdict(
         subject=name,
@@ -128,6 +142,11 @@ def judge_rotary(
         outcomes=tuple(one.outcome(explained[one.law.id]) for one in observed),
         causes=tuple(causes),
     )
+
+
+def _finite(subject: RotarySubject) -> bool:
+    turned = subject.remembered.get("turned")
+    return turned is None or bool(turned.isfinite().all())
 
 
 def _suspects(

@@ -133,9 +133,7 @@ class Verdict:
 
     def __str__(self) -> str:
         """The verdict as plain lines: what failed with its evidence and cause, then what was assumed."""
-        counted = {
-            status: sum(o.status == status for o in self.outcomes) for status in ("passed", "failed", "not applicable")
-        }
+        counted = {status: sum(o.status == status for o in self.outcomes) for status in ("passed", "failed", "not applicable")}
         lines = [f"{self.subject}: " + ", ".join(f"{number} {status}" for status, number in counted.items() if number)]
         for outcome in self.failed:
             lines.append(f"  failed  {outcome.id}: {outcome.says}")

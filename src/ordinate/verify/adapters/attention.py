@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +11,7 @@ from torch import Tensor
 from ordinate.errors import ArgumentError
 from ordinate.verify.adapters.native import Native
 from ordinate.verify.adapters.roles import Plan, plans
-from ordinate.verify.limits import Overtime
+from ordinate.verify.adapters.trying import best_of
 from ordinate.verify.references.attention import AttentionSettings
 from ordinate.verify.seen import unsupported
 
@@ -40,7 +39,9 @@ class AttentionShape:
 class AttentionSubject:
     """Attention in one shape: `attend(query, key, value, query_positions, key_positions, key_mask)`, heads first."""
 
-    def __init__(self, native: Native, shape: AttentionShape, settings: AttentionSettings, assumed: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, native: Native, shape: AttentionShape, settings: AttentionSettings, assumed: tuple[str, ...] = ()
+    ) -> None:
         self.native, self.shape, self.settings, self.assumed = native, shape, settings, assumed
         self.remembered: dict[str, Any] = {}
 
@@ -131,34 +132,20 @@ def adapt_attention(
     """
     if order not in (None, "BHTD", "BTHD"):
         raise ArgumentError("order", expected="'BHTD', 'BTHD' or nothing", got=order, todo="leave it out to have it found")
-    native, tried = Native(subject, seconds), []
-    best: tuple[int, AttentionSubject] | None = None
-    for plan in plans(native.targets[0], _KNOWN, _GUESSES):
-        if not {"query", "key", "value"} <= set(plan.roles):
-            continue
-        for axes in [order] if order else ["BHTD", "BTHD"]:
-            shape = AttentionShape(plan, axes)
-            assumed = () if order else (f"the axes are {' '.join(axes)}",)
-            candidate = AttentionSubject(native, shape, settings, assumed)
-            try:
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")
-                    score = _score(candidate.fresh(), settings)
-            except Overtime as problem:
-                raise ArgumentError("subject", expected="an answer", got=str(problem), todo="raise the time limit") from None
-            except Exception as problem:
-                tried.append(f"{shape}: {type(problem).__name__}: {' '.join(str(problem).split())[:120]}")
-                continue
-            if best is None or score > best[0]:
-                best = score, candidate
-    if best is None:
-        raise ArgumentError(
-            "subject",
-            expected="attention that can be called with queries, keys and values",
-            got="; ".join(dict.fromkeys(tried[:6])) or "no way to call it",
-            todo="wrap it as fn(q, k, v) with axes [B, H, T, D]",
-        )
-    return best[1]
+    native = Native(subject, seconds)
+    candidates = (
+        AttentionSubject(native, AttentionShape(plan, axes), settings, () if order else (f"the axes are {' '.join(axes)}",))
+        for plan in plans(native.targets[0], _KNOWN, _GUESSES)
+        if {"query", "key", "value"} <= set(plan.roles)
+        for axes in ([order] if order else ["BHTD", "BTHD"])
+    )
+    return best_of(
+        candidates,
+        lambda candidate: (_score(candidate.fresh(), settings), candidate),
+        enough=2,
+        expected="attention that can be called with queries, keys and values",
+        todo="wrap it as fn(q, k, v) with axes [B, H, T, D]",
+    )[1]
 
 
 def _score(candidate: AttentionSubject, settings: AttentionSettings) -> int:

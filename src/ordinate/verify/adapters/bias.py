@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import inspect
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from ordinate.errors import ArgumentError
 from ordinate.verify.adapters.native import Native
 from ordinate.verify.adapters.roles import Plan, plans
-from ordinate.verify.limits import Overtime
+from ordinate.verify.adapters.trying import best_of
 from ordinate.verify.references.biases import BiasSettings, slopes
 from ordinate.verify.seen import unsupported
 
 __all__ = ["BiasSubject", "adapt_bias"]
 
-_KNOWN = ("query_positions", "key_positions", "query_length", "key_length", "length", "num_heads", "key_mask", "distance", "dtype")
+_KNOWN = (
+    "query_positions",
+    "key_positions",
+    "query_length",
+    "key_length",
+    "length",
+    "num_heads",
+    "key_mask",
+    "distance",
+    "dtype",
+)
 _GUESSES = (
     ("query_positions", "key_positions"),
     ("query_length", "key_length"),
@@ -147,7 +155,9 @@ def _four_axes(answer: Tensor, num_heads: int, tokens: int, keys: int) -> Tensor
     else:
         raise unsupported(f"it returned a tensor of shape {shape}")
     if result.shape[1] not in (1, num_heads) or result.shape[2] not in (1, tokens) or result.shape[3] not in (1, keys):
-        raise unsupported(f"it returned a tensor of shape {shape}, no bias for {num_heads} heads, {tokens} queries, {keys} keys")
+        raise unsupported(
+            f"it returned a tensor of shape {shape}, no bias for {num_heads} heads, {tokens} queries, {keys} keys"
+        )
     return result.expand(-1, max(result.shape[1], num_heads), tokens, keys)
 
 
@@ -158,30 +168,15 @@ def adapt_bias(subject: Any, settings: BiasSettings, *, seconds: float = 10.0) -
         ArgumentError: no way fits; the message shows what was tried.
     """
     native = Native(subject, seconds)
-    tried: list[str] = []
-    best: tuple[int, BiasSubject] | None = None
-    for plan in plans(native.targets[0], _KNOWN, _GUESSES):
-        for shape in _shapes(plan, settings):
-            candidate = BiasSubject(native, shape, settings, _assumed(shape))
-            try:
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")
-                    score = _score(candidate.fresh(), settings)
-            except Overtime as problem:
-                raise ArgumentError("subject", expected="an answer", got=str(problem), todo="raise the time limit") from None
-            except Exception as problem:
-                tried.append(f"{shape}: {type(problem).__name__}: {' '.join(str(problem).split())[:120]}")
-                continue
-            if best is None or score > best[0]:
-                best = score, candidate
-    if best is None:
-        raise ArgumentError(
-            "subject",
-            expected="a bias that can be called with positions, lengths, a key mask, distances or heads",
-            got="; ".join(dict.fromkeys(tried[:6])) or "no way to call it",
-            todo="wrap it as fn(query_positions, key_positions) -> [H, T, S]",
-        )
-    return best[1]
+    shapes = (shape for plan in plans(native.targets[0], _KNOWN, _GUESSES) for shape in _shapes(plan, settings))
+    candidates = (BiasSubject(native, shape, settings, _assumed(shape)) for shape in shapes)
+    return best_of(
+        candidates,
+        lambda candidate: (_score(candidate.fresh(), settings), candidate),
+        enough=2,
+        expected="a bias that can be called with positions, lengths, a key mask, distances or heads",
+        todo="wrap it as fn(query_positions, key_positions) -> [H, T, S]",
+    )[1]
 
 
 def _assumed(shape: BiasShape) -> tuple[str, ...]:

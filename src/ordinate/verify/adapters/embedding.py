@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +11,7 @@ from torch import Tensor
 from ordinate.errors import ArgumentError
 from ordinate.verify.adapters.native import Native
 from ordinate.verify.adapters.roles import Plan, plans
-from ordinate.verify.limits import Overtime
+from ordinate.verify.adapters.trying import best_of
 from ordinate.verify.references.sinusoids import EmbeddingSettings
 from ordinate.verify.seen import unsupported
 
@@ -50,7 +49,9 @@ class EmbeddingShape:
 class EmbeddingSubject:
     """An embedding in one shape: `encode(positions [T] or [B, T])` to [T, D] or [B, T, D]."""
 
-    def __init__(self, native: Native, shape: EmbeddingShape, settings: EmbeddingSettings, assumed: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, native: Native, shape: EmbeddingShape, settings: EmbeddingSettings, assumed: tuple[str, ...] = ()
+    ) -> None:
         self.native, self.shape, self.settings, self.assumed = native, shape, settings, assumed
         self.remembered: dict[str, Any] = {}
 
@@ -79,7 +80,9 @@ class EmbeddingSubject:
 
     def encode(self, positions: Tensor, dtype: torch.dtype = torch.float32, batch: int = 2) -> Tensor:
         """The vectors alone, [T, D] or [B, T, D]."""
-        x = torch.zeros(positions.shape[0] if positions.ndim == 2 else batch, positions.shape[-1], self.settings.dim, dtype=dtype)
+        x = torch.zeros(
+            positions.shape[0] if positions.ndim == 2 else batch, positions.shape[-1], self.settings.dim, dtype=dtype
+        )
         return self.added_to(x, positions)
 
     def added_to(self, x: Tensor, positions: Tensor) -> Tensor:
@@ -101,7 +104,9 @@ class EmbeddingSubject:
         if answer.ndim == 3 and answer.shape[0] not in (1, x.shape[0]):
             raise unsupported(f"it returned shape {tuple(answer.shape)} for {tuple(x.shape)}")
         if answer.shape[-1] != self.settings.dim or answer.shape[-2] != positions.shape[-1]:
-            raise unsupported(f"it returned shape {tuple(answer.shape)} for {positions.shape[-1]} positions of {self.settings.dim} channels")
+            raise unsupported(
+                f"it returned shape {tuple(answer.shape)} for {positions.shape[-1]} positions of {self.settings.dim} channels"
+            )
         if self.shape.adds:
             answer = answer - (self.shape.scales * before).to(answer.dtype)
         if answer.ndim == 3 and not rows:
@@ -129,7 +134,9 @@ class EmbeddingSubject:
             raise unsupported("it takes neither positions nor an offset: every row starts at 0")
 
 
-def adapt_embedding(subject: Any, settings: EmbeddingSettings, *, order: str | None = None, seconds: float = 10.0) -> EmbeddingSubject:
+def adapt_embedding(
+    subject: Any, settings: EmbeddingSettings, *, order: str | None = None, seconds: float = 10.0
+) -> EmbeddingSubject:
     """The subject in one shape, found by trying.
 
     Raises:
@@ -137,31 +144,20 @@ def adapt_embedding(subject: Any, settings: EmbeddingSettings, *, order: str | N
     """
     if order not in (None, "BTD", "TBD"):
         raise ArgumentError("order", expected="'BTD', 'TBD' or nothing", got=order, todo="leave it out to have it found")
-    native, tried = Native(subject, seconds), []
-    best: tuple[int, EmbeddingSubject] | None = None
-    for plan in plans(native.targets[0], _KNOWN, _GUESSES):
-        for axes in ([order] if order else ["BTD", "TBD"]) if "x" in plan.roles else ["BTD"]:
-            for form in ("BT", "T") if "positions" in plan.roles else ("T",):
-                shape = EmbeddingShape(plan, axes, positions=form)
-                try:
-                    with warnings.catch_warnings():
-                        warnings.simplefilter("ignore")
-                        score, found = _score(EmbeddingSubject(native, shape, settings), settings)
-                except Overtime as problem:
-                    raise ArgumentError("subject", expected="an answer", got=str(problem), todo="raise the time limit") from None
-                except Exception as problem:
-                    tried.append(f"{shape}: {type(problem).__name__}: {' '.join(str(problem).split())[:120]}")
-                    continue
-                if best is None or score > best[0]:
-                    best = score, found
-    if best is None:
-        raise ArgumentError(
-            "subject",
-            expected="an embedding that can be called with positions, embeddings or a length",
-            got="; ".join(dict.fromkeys(tried[:6])) or "no way to call it",
-            todo="wrap it as fn(positions) -> [T, D]",
-        )
-    return best[1]
+    native = Native(subject, seconds)
+    shapes = (
+        EmbeddingShape(plan, axes, positions=form)
+        for plan in plans(native.targets[0], _KNOWN, _GUESSES)
+        for axes in (([order] if order else ["BTD", "TBD"]) if "x" in plan.roles else ["BTD"])
+        for form in (("BT", "T") if "positions" in plan.roles else ("T",))
+    )
+    return best_of(
+        (EmbeddingSubject(native, shape, settings) for shape in shapes),
+        lambda candidate: _score(candidate, settings),
+        enough=2,
+        expected="an embedding that can be called with positions, embeddings or a length",
+        todo="wrap it as fn(positions) -> [T, D]",
+    )[1]
 
 
 def _score(candidate: EmbeddingSubject, settings: EmbeddingSettings) -> tuple[int, EmbeddingSubject]:

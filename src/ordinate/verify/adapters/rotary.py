@@ -7,19 +7,18 @@ is taken, else the first whose result changes from token to token and from nothi
 from __future__ import annotations
 
 import itertools
-import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from ordinate.errors import ArgumentError, OrdinateError
+from ordinate.errors import ArgumentError
 from ordinate.verify.adapters.native import Native
 from ordinate.verify.adapters.roles import Plan, plans
-from ordinate.verify.limits import Overtime
-from ordinate.verify.references.rotation import RotarySettings, turned
 from ordinate.verify.adapters.tables import FORMS, given_tables, is_tables, turned_by_tables
+from ordinate.verify.adapters.trying import best_of
+from ordinate.verify.references.rotation import RotarySettings, turned
 from ordinate.verify.seen import unsupported
 
 __all__ = ["ORDERS", "RotarySubject", "Shape", "adapt_rotary"]
@@ -254,43 +253,28 @@ def adapt_rotary(
     if order is not None and order not in ORDERS:
         raise ArgumentError("order", expected=f"one of {list(ORDERS)}", got=order, todo="leave it out to have it found")
     native = Native(subject, seconds)
-    tried: list[str] = []
-    best: tuple[int, RotarySubject] | None = None
-    for shape in _shapes(native, order, takes):
-        candidate = RotarySubject(native.fresh(), shape, settings)
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # a wrong guess may well be warned about
-                score = _score(candidate, settings)
-        except Overtime as problem:
-            raise ArgumentError(
-                "subject", expected="an answer", got=str(problem), todo="raise the time limit, or look where it waits"
-            ) from None
-        except Exception as problem:
-            tried.append(f"{shape}: {type(problem).__name__}: {_short(problem)}")
-            continue
-        if best is None or score > best[0]:
-            best = score, candidate
-        if score == 3:
-            break
-    if best is None:
-        raise ArgumentError(
-            "subject",
-            expected=f"a rotation that can be called as one of {len(tried)} ways" if tried else "a parameter list that says something",
-            got="; ".join(dict.fromkeys(tried[:6])) or "no way to call it",
-            todo="pass order=..., takes=..., or wrap it as fn(x, positions) with x [B, H, T, D]",
-        )
-    return _assuming(best[1], native, best[0], order)
+    candidates = (RotarySubject(native.fresh(), shape, settings) for shape in _shapes(native, order, takes))
+    score, found = best_of(
+        candidates,
+        lambda candidate: (_score(candidate, settings), candidate),
+        enough=3,
+        expected="a rotation that can be called with queries or keys and what says where they stand",
+        todo="pass order=..., takes=..., or wrap it as fn(x, positions) with x [B, H, T, D]",
+    )
+    return _assuming(found, native, score, order)
 
 
 def _assuming(found: RotarySubject, native: Native, score: int, order: str | None) -> RotarySubject:
-    assumed = [] if order else [f"the axes are {' '.join(found.shape.order)}" + ("" if score > 1 else ", which nothing could prove")]
+    assumed = (
+        [] if order else [f"the axes are {' '.join(found.shape.order)}" + ("" if score > 1 else ", which nothing could prove")]
+    )
     if found.shape.tables:
         assumed.append(f"tables of cosine and sine are given as {found.shape.tables}, in float32 or the input's dtype")
     if found.makes_tables:
         assumed.append("the tables it returns are applied as the reference does")
     result = RotarySubject(native, found.shape, found.settings, tuple(assumed))
     result.makes_tables = found.makes_tables
+    result.remembered.update(found.remembered)
     return result
 
 
@@ -325,9 +309,3 @@ def _score(candidate: RotarySubject, settings: RotarySettings) -> int:
     moved = query.double()
     alike = torch.allclose(moved, moved[:1, :1].expand_as(moved), atol=1e-5)
     return 2 if alike and not torch.allclose(moved, moved[:, :, :1].expand_as(moved), atol=1e-5) else 1
-
-
-def _short(problem: Exception) -> str:
-    text = str(problem) if not isinstance(problem, OrdinateError) else f"{problem.argument}: {problem.got}"
-    return " ".join(text.split())[:160]
-

@@ -23,7 +23,9 @@ def _inputs(s: AttentionSettings, tokens: int = TOKENS, batch: int = 2, seed: in
     return query, key, value
 
 
-def _whole(subject: AttentionSubject, inputs: tuple[Tensor, Tensor, Tensor], positions: Tensor, mask: Tensor | None = None) -> Tensor:
+def _whole(
+    subject: AttentionSubject, inputs: tuple[Tensor, Tensor, Tensor], positions: Tensor, mask: Tensor | None = None
+) -> Tensor:
     if mask is None:
         mask = torch.ones(inputs[0].shape[0], inputs[0].shape[2], dtype=torch.long)
     return subject.attend(*inputs, positions, positions, mask)
@@ -32,7 +34,9 @@ def _whole(subject: AttentionSubject, inputs: tuple[Tensor, Tensor, Tensor], pos
 def _answers(subject: AttentionSubject, s: AttentionSettings) -> Seen:
     steps, fresh = torch.arange(TOKENS), subject.fresh()
     result = _whole(fresh, _inputs(s), steps)
-    facts = [Fact(bool(result.isfinite().all()), f"{int((~result.isfinite()).sum())} of {result.numel()} numbers are not finite")]
+    facts = [
+        Fact(bool(result.isfinite().all()), f"{int((~result.isfinite()).sum())} of {result.numel()} numbers are not finite")
+    ]
     if fresh.native.spoken:
         facts.append(Fact(False, f"it came back as {fresh.native.spoken[0]}, not as a tensor"))
     facts.append(Fact(result.dtype == torch.float32, f"float32 came back as {result.dtype}"))
@@ -56,7 +60,10 @@ def _causal(subject: AttentionSubject, s: AttentionSettings) -> Seen:
     for x in other:
         x[:, :, 5:] += 3.0
     after = _whole(subject.fresh(), (other[0], other[1], other[2]), steps)
-    return Seen([Compared("output before the sixth token was changed", after[:, :, :5], before[:, :, :5].double(), ROOM, AXES)], traces=[before])
+    return Seen(
+        [Compared("output before the sixth token was changed", after[:, :, :5], before[:, :, :5].double(), ROOM, AXES)],
+        traces=[before],
+    )
 
 
 def _order(subject: AttentionSubject, s: AttentionSettings) -> Seen:
@@ -69,7 +76,9 @@ def _order(subject: AttentionSubject, s: AttentionSettings) -> Seen:
     before = _whole(subject.fresh(), (query, key, value), steps)
     after = _whole(subject.fresh(), (query, key[:, :, swapped], value[:, :, swapped]), steps)
     moved = float((after - before)[:, :, -1].abs().max())
-    return Seen(facts=[Fact(moved > 1e-4, f"two past tokens exchanged move the last output by {moved:.1g}")], traces=[before, after])
+    return Seen(
+        facts=[Fact(moved > 1e-4, f"two past tokens exchanged move the last output by {moved:.1g}")], traces=[before, after]
+    )
 
 
 def _values(subject: AttentionSubject, s: AttentionSettings) -> Seen:
@@ -108,10 +117,16 @@ def _decode(subject: AttentionSubject, s: AttentionSettings) -> Seen:
     whole, running, parts = _whole(subject.fresh(), (query, key, value), steps), subject.fresh(), []
     for t in (5, 6, TOKENS - 1):
         past = torch.ones(2, t + 1, dtype=torch.long)
-        parts.append(running.attend(query[:, :, t : t + 1], key[:, :, : t + 1], value[:, :, : t + 1], steps[t : t + 1], steps[: t + 1], past))
+        parts.append(
+            running.attend(
+                query[:, :, t : t + 1], key[:, :, : t + 1], value[:, :, : t + 1], steps[t : t + 1], steps[: t + 1], past
+            )
+        )
     picked = torch.tensor([5, 6, TOKENS - 1])
     axes = ("row", "head", ("query", picked.tolist()), "channel")
-    return Seen([Compared("output of single queries behind their keys", torch.cat(parts, 2), whole[:, :, picked].double(), ROOM, axes)])
+    return Seen(
+        [Compared("output of single queries behind their keys", torch.cat(parts, 2), whole[:, :, picked].double(), ROOM, axes)]
+    )
 
 
 def _chunk(subject: AttentionSubject, s: AttentionSettings) -> Seen:
@@ -129,9 +144,15 @@ def _padding(subject: AttentionSubject, s: AttentionSettings) -> Seen:
     mask = torch.ones(2, TOKENS, dtype=torch.long)
     mask[0, :2] = 0
     mask[1, :4] = 0
-    positions = (mask.cumsum(-1) - 1).clamp_min(0) if "query_positions" in subject.roles or "positions" in subject.roles else torch.arange(TOKENS)
+    positions = (
+        (mask.cumsum(-1) - 1).clamp_min(0)
+        if "query_positions" in subject.roles or "positions" in subject.roles
+        else torch.arange(TOKENS)
+    )
     padded = _whole(subject.fresh(), inputs, positions, mask)[1:, :, 4:]
-    alone = _whole(subject.fresh(), (inputs[0][1:, :, 4:], inputs[1][1:, :, 4:], inputs[2][1:, :, 4:]), torch.arange(TOKENS - 4))
+    alone = _whole(
+        subject.fresh(), (inputs[0][1:, :, 4:], inputs[1][1:, :, 4:], inputs[2][1:, :, 4:]), torch.arange(TOKENS - 4)
+    )
     return Seen([Compared("output of a row behind four tokens of padding", padded, alone.double(), ROOM, AXES)])
 
 

@@ -47,7 +47,11 @@ def _answers(subject: BiasSubject, settings: BiasSettings) -> Seen:
     if fresh.native.spoken:
         facts.append(Fact(False, f"it came back as {fresh.native.spoken[0]}, not as a tensor"))
     facts.append(Fact(not values.is_meta and values.device.type == "cpu", f"it came back on {values.device}"))
-    return Seen(facts=facts, traces=[_relative(values.nan_to_num(), settings, steps, steps)], note="every visible pair has a finite bias")
+    return Seen(
+        facts=facts,
+        traces=[_relative(values.nan_to_num(), settings, steps, steps)],
+        note="every visible pair has a finite bias",
+    )
 
 
 def _published(subject: BiasSubject, settings: BiasSettings) -> Seen:
@@ -78,7 +82,11 @@ def _by_buckets(subject: BiasSubject, settings: BiasSettings) -> Seen:
     if settings.bidirectional:
         jumps += [-distance for distance in range(1, 4) if float(ahead[distance]) == float(row[distance])]
     compared = Compared("bias beside that of the same bucket", row, expected, 1e-6, (("distance", range(reach)),))
-    words = f"distances {jumps[:4]} share a bias with the bucket before, or with the other direction" if jumps else "each bucket has its own"
+    words = (
+        f"distances {jumps[:4]} share a bias with the bucket before, or with the other direction"
+        if jumps
+        else "each bucket has its own"
+    )
     return Seen([compared], [Fact(not jumps, words)], traces=[ahead])
 
 
@@ -100,14 +108,26 @@ def _distance(subject: BiasSubject, settings: BiasSettings) -> Seen:
             other = TOKENS - 1 - (query - key) if query >= key else 0
             source = values[..., TOKENS - 1, other] if query >= key else values[..., 0, key - query]
             expected[..., query, key] = source if query >= key or not settings.causal else 0.0
-    return Seen([Compared("bias minus the query's own, beside that of the same distance", values, expected, _bound(expected, 2.0**-22, TOKENS), _shown(steps))])
+    return Seen(
+        [
+            Compared(
+                "bias minus the query's own, beside that of the same distance",
+                values,
+                expected,
+                _bound(expected, 2.0**-22, TOKENS),
+                _shown(steps),
+            )
+        ]
+    )
 
 
 def _shifted(subject: BiasSubject, settings: BiasSettings) -> Seen:
     steps = torch.arange(TOKENS)
     near = _relative(subject.fresh()(steps, steps), settings, steps, steps)
     far = _relative(subject.fresh()(steps + 1000, steps + 1000), settings, steps, steps)
-    return Seen([Compared("bias after a shift of all positions by 1,000", far, near, _bound(near, 2.0**-22, 1000.0), _shown(steps))])
+    return Seen(
+        [Compared("bias after a shift of all positions by 1,000", far, near, _bound(near, 2.0**-22, 1000.0), _shown(steps))]
+    )
 
 
 def _decode(subject: BiasSubject, settings: BiasSettings) -> Seen:
@@ -118,7 +138,9 @@ def _decode(subject: BiasSubject, settings: BiasSettings) -> Seen:
         keys = steps[: last + 1]
         got = _relative(running(keys[last:], keys), settings, keys[last:], keys)
         expected = whole[:, :, last : last + 1, : last + 1]
-        compared.append(Compared(f"bias of one query behind {last} keys", got, expected, _bound(expected, 2.0**-22, TOKENS), _shown(keys)))
+        compared.append(
+            Compared(f"bias of one query behind {last} keys", got, expected, _bound(expected, 2.0**-22, TOKENS), _shown(keys))
+        )
     return Seen(compared)
 
 
@@ -132,7 +154,9 @@ def _padding(subject: BiasSubject, settings: BiasSettings) -> Seen:
     steps = torch.arange(5)
     got = _relative(values[1:, :, 4:, 4:], settings, steps, steps)
     expected = _relative(subject.fresh()(steps, steps), settings, steps, steps)
-    return Seen([Compared("bias of a row behind four tokens of padding", got, expected, _bound(expected, 2.0**-22, 9.0), _shown(steps))])
+    return Seen(
+        [Compared("bias of a row behind four tokens of padding", got, expected, _bound(expected, 2.0**-22, 9.0), _shown(steps))]
+    )
 
 
 def _earlier(subject: BiasSubject, settings: BiasSettings) -> Seen:
@@ -141,7 +165,9 @@ def _earlier(subject: BiasSubject, settings: BiasSettings) -> Seen:
     running(torch.arange(40), torch.arange(40))
     running(torch.arange(3), torch.arange(3))
     again = _relative(running(steps, steps), settings, steps, steps)
-    return Seen([Compared("bias after a longer call, beside before", again, first, _bound(first, 2.0**-22, 40.0), _shown(steps))])
+    return Seen(
+        [Compared("bias after a longer call, beside before", again, first, _bound(first, 2.0**-22, 40.0), _shown(steps))]
+    )
 
 
 def _equal_sizes(subject: BiasSubject, settings: BiasSettings) -> Seen:
@@ -149,7 +175,9 @@ def _equal_sizes(subject: BiasSubject, settings: BiasSettings) -> Seen:
     steps, longer = torch.arange(size), torch.arange(size + 5)
     whole = _relative(subject.fresh()(longer, longer), settings, longer, longer)[..., :size, :size]
     got = _relative(subject.fresh()(steps, steps), settings, steps, steps)
-    return Seen([Compared(f"bias of {size} tokens with {size} heads", got, whole, _bound(whole, 2.0**-22, size + 5.0), _shown(steps))])
+    return Seen(
+        [Compared(f"bias of {size} tokens with {size} heads", got, whole, _bound(whole, 2.0**-22, size + 5.0), _shown(steps))]
+    )
 
 
 def _far(subject: BiasSubject, settings: BiasSettings) -> Seen:
@@ -187,7 +215,9 @@ def _cast(subject: BiasSubject, settings: BiasSettings) -> Seen:
 
 
 def _meta(subject: BiasSubject, settings: BiasSettings) -> Seen:
-    return _compared(subject, subject.of(emptied(subject.native)), settings, "bias after to('meta'), to_empty and load_state_dict")
+    return _compared(
+        subject, subject.of(emptied(subject.native)), settings, "bias after to('meta'), to_empty and load_state_dict"
+    )
 
 
 def _state(subject: BiasSubject, settings: BiasSettings) -> Seen:

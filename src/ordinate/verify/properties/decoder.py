@@ -24,7 +24,11 @@ def _same(what: str, got: Tensor, expected: Tensor, s: DecoderSettings) -> Seen:
 def _answers(subject: DecoderSubject, s: DecoderSettings) -> Seen:
     result = subject.fresh().logits(_tokens(s, s.tokens))
     missing = int((~result.isfinite()).sum())
-    return Seen(facts=[Fact(missing == 0, f"{missing} of {result.numel()} logits are not finite")], traces=[result], note="finite logits")
+    return Seen(
+        facts=[Fact(missing == 0, f"{missing} of {result.numel()} logits are not finite")],
+        traces=[result],
+        note="finite logits",
+    )
 
 
 def _causal(subject: DecoderSubject, s: DecoderSettings) -> Seen:
@@ -64,7 +68,9 @@ def _padding_alone(subject: DecoderSubject, s: DecoderSettings) -> Seen:
     mask = torch.ones_like(tokens)
     mask[1, :4] = 0
     padded = subject.fresh().logits(tokens, None, mask)[1:, 4:]
-    return _same("logits behind four tokens of padding, given a mask and no positions", padded, subject.fresh().logits(tokens[1:, 4:]), s)
+    return _same(
+        "logits behind four tokens of padding, given a mask and no positions", padded, subject.fresh().logits(tokens[1:, 4:]), s
+    )
 
 
 def _decode(subject: DecoderSubject, s: DecoderSettings) -> Seen:
@@ -76,7 +82,9 @@ def _decode(subject: DecoderSubject, s: DecoderSettings) -> Seen:
 def _decode_long(subject: DecoderSubject, s: DecoderSettings) -> Seen:
     tokens = _tokens(s, s.long, batch=1)
     got = subject.fresh().decoded(tokens, s.long - 4)
-    return _same(f"logits of the last four of {s.long} tokens, one by one", got[:, -4:], subject.fresh().logits(tokens)[:, -4:], s)
+    return _same(
+        f"logits of the last four of {s.long} tokens, one by one", got[:, -4:], subject.fresh().logits(tokens)[:, -4:], s
+    )
 
 
 def _decode_padded(subject: DecoderSubject, s: DecoderSettings) -> Seen:

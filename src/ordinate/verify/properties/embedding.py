@@ -55,7 +55,9 @@ def _answers(subject: EmbeddingSubject, case: EmbeddingCase) -> Seen:
     steps, facts = torch.arange(TOKENS), []
     fresh = subject.fresh()
     values = fresh.encode(steps)
-    facts.append(Fact(bool(values.isfinite().all()), f"{int((~values.isfinite()).sum())} of {values.numel()} numbers are not finite"))
+    facts.append(
+        Fact(bool(values.isfinite().all()), f"{int((~values.isfinite()).sum())} of {values.numel()} numbers are not finite")
+    )
     if fresh.native.spoken:
         facts.append(Fact(False, f"it came back as {fresh.native.spoken[0]}, not as a tensor"))
     facts.append(Fact(values.ndim == 2, "rows of a batch at the same positions get different vectors"))
@@ -73,7 +75,9 @@ def _published(subject: EmbeddingSubject, case: EmbeddingCase) -> Seen:
     steps = torch.arange(TOKENS)
     got, expected = subject.fresh().encode(steps), sinusoid(steps, case.known)
     known = case.known
-    note = f"{known.layout}, ladder {known.ladder}, {'sines' if known.sines_first else 'cosines'} first, times {known.scale:.4g}"
+    note = (
+        f"{known.layout}, ladder {known.ladder}, {'sines' if known.sines_first else 'cosines'} first, times {known.scale:.4g}"
+    )
     axes = (("position", range(TOKENS)), "channel")
     return Seen([Compared("embedding", got, expected, _bound(steps, known), axes)], note=note)
 
@@ -143,7 +147,10 @@ def _untouched(subject: EmbeddingSubject, case: EmbeddingCase) -> Seen:
     steps, x = torch.arange(TOKENS), torch.randn(2, TOKENS, case.stated.dim, generator=torch.Generator().manual_seed(0))
     before = x.clone(), steps.clone()
     subject.fresh().added_to(x, steps)
-    facts = [Fact(torch.equal(x, before[0]), "the embeddings were changed in place"), Fact(torch.equal(steps, before[1]), "positions were changed")]
+    facts = [
+        Fact(torch.equal(x, before[0]), "the embeddings were changed in place"),
+        Fact(torch.equal(steps, before[1]), "positions were changed"),
+    ]
     return Seen(facts=facts, traces=[x], note="embeddings and positions are as they were")
 
 
@@ -154,7 +161,10 @@ def _far(subject: EmbeddingSubject, case: EmbeddingCase) -> Seen:
     reached, rows, ended = [], [], ""
     for position in asked:
         try:
-            if "positions" in subject.remembered.get("as", subject.shape).plan.roles or "offset" in subject.remembered.get("as", subject.shape).plan.roles:
+            if (
+                "positions" in subject.remembered.get("as", subject.shape).plan.roles
+                or "offset" in subject.remembered.get("as", subject.shape).plan.roles
+            ):
                 rows.append(subject.fresh().encode(torch.tensor([position]))[-1:])
             else:
                 rows.append(subject.fresh().encode(torch.arange(position + 1), batch=1)[-1:])
@@ -191,7 +201,9 @@ def _cast(subject: EmbeddingSubject, case: EmbeddingCase) -> Seen:
 
 
 def _meta(subject: EmbeddingSubject, case: EmbeddingCase) -> Seen:
-    return _beside(subject, subject.native.fresh(), emptied(subject.native), "vectors after to('meta'), to_empty and load_state_dict", case)
+    return _beside(
+        subject, subject.native.fresh(), emptied(subject.native), "vectors after to('meta'), to_empty and load_state_dict", case
+    )
 
 
 def _state(subject: EmbeddingSubject, case: EmbeddingCase) -> Seen:

@@ -32,9 +32,7 @@ class RotaryCase:
         if found is None:
             return cls(stated, stated)
         base = stated.base if stated.base is not None else found.base(stated.rotary_dim) or 10000.0
-        known = stated.but(
-            layout=found.layout or stated.as_built, sign=found.sign, base=base, stated_layout=stated.layout
-        )
+        known = stated.but(layout=found.layout or stated.as_built, sign=found.sign, base=base, stated_layout=stated.layout)
         return cls(stated, known)
 
     @property

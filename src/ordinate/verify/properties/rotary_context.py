@@ -87,7 +87,9 @@ def _offset(subject: RotarySubject, case: RotaryCase) -> Seen:
         end = min(start + 4, length)
         got = running.turn(*_cut(inputs, start, end), steps[start:end])
         part = _cut(inputs, start, end)
-        compared += _compared(f"of {end - start} tokens that start at {start}", got, _cut(whole, start, end), part, steps[start:end], case)
+        compared += _compared(
+            f"of {end - start} tokens that start at {start}", got, _cut(whole, start, end), part, steps[start:end], case
+        )
     return Seen(compared, note="chunks of four tokens at offsets 0, 5, 37 and 5 again are those of the whole row")
 
 
@@ -100,7 +102,9 @@ def _padding(subject: RotarySubject, case: RotaryCase) -> Seen:
     alone = subject.fresh().turn(inputs[0][1:, :, 4:], inputs[1][1:, :, 4:], torch.arange(5))
     got = padded[0][1:, :, 4:], padded[1][1:, :, 4:]
     real = inputs[0][1:, :, 4:], inputs[1][1:, :, 4:]
-    return Seen(_compared("of a row behind four tokens of padding, beside the row alone", got, alone, real, torch.arange(5), case))
+    return Seen(
+        _compared("of a row behind four tokens of padding, beside the row alone", got, alone, real, torch.arange(5), case)
+    )
 
 
 def _packing(subject: RotarySubject, case: RotaryCase) -> Seen:
@@ -109,7 +113,11 @@ def _packing(subject: RotarySubject, case: RotaryCase) -> Seen:
     query, key = heads(case.stated, 5)
     inputs = torch.cat((query, query), 2), torch.cat((key, key), 2)
     packed = subject.fresh().turn(*inputs, torch.arange(10) % 5)
-    return Seen(_compared("of the second of two equal documents", _cut(packed, 5, 10), _cut(packed, 0, 5), (query, key), torch.arange(5), case))
+    return Seen(
+        _compared(
+            "of the second of two equal documents", _cut(packed, 5, 10), _cut(packed, 0, 5), (query, key), torch.arange(5), case
+        )
+    )
 
 
 def _neighbour(subject: RotarySubject, case: RotaryCase) -> Seen:
@@ -141,7 +149,9 @@ def _earlier(subject: RotarySubject, case: RotaryCase) -> Seen:
     for length in (case.long, 3):
         running.turn(*heads(case.stated, length, batch=1, seed=2), torch.arange(length))
     again = running.turn(*short, steps)
-    return Seen(_compared(f"of a short row after one of {case.long} tokens, beside the same before", again, first, short, steps, case))
+    return Seen(
+        _compared(f"of a short row after one of {case.long} tokens, beside the same before", again, first, short, steps, case)
+    )
 
 
 def _earlier_dtype(subject: RotarySubject, case: RotaryCase) -> Seen:

@@ -103,7 +103,9 @@ def _half(subject: RotarySubject, case: RotaryCase) -> Seen:
     bound = allowed(inputs, steps, case, torch.bfloat16) + inputs.double().abs() * 2.0**-7
     axes = ("row", "head", ("position", reached), "channel")
     compared = Compared("a query in bfloat16 beside its rotation in float64", got, expected, bound, axes)
-    return Seen([compared], note=f"largest difference {compared.worst:.2g} up to position {reached[-1]:,}, rounding of values alone")
+    return Seen(
+        [compared], note=f"largest difference {compared.worst:.2g} up to position {reached[-1]:,}, rounding of values alone"
+    )
 
 
 def _cast(subject: RotarySubject, case: RotaryCase) -> Seen:
@@ -199,7 +201,9 @@ def _compiled(subject: RotarySubject, case: RotaryCase) -> Seen:
     try:
         limited(at_lengths, COMPILING_SECONDS)
     except Overtime:
-        told = f"after {COMPILING_SECONDS:g} s of compiling, with {len(graphs)} graphs for {len(counts)} lengths, it was stopped"
+        told = (
+            f"after {COMPILING_SECONDS:g} s of compiling, with {len(graphs)} graphs for {len(counts)} lengths, it was stopped"
+        )
         raise unsupported(told) from None
     finally:
         torch._dynamo.reset()

@@ -10,7 +10,7 @@ from ordinate.verify.identify import NOISE, PROBED, matrices
 from ordinate.verify.properties.rotary_case import SMALL, RotaryCase, allowed, heads, measured
 from ordinate.verify.references.ladders import magnitude
 from ordinate.verify.references.rotation import frequencies, turned
-from ordinate.verify.seen import Compared, Fact, Property, Seen
+from ordinate.verify.seen import Compared, Fact, Property, Seen, Unsupported
 
 __all__ = ["NEAR"]
 
@@ -22,7 +22,13 @@ def _answers(subject: RotarySubject, case: RotaryCase) -> Seen:
     for dtype in (torch.float32, torch.bfloat16, torch.float16, torch.float64):
         query, key = (x.to(dtype) for x in heads(case.stated, SMALL))
         fresh = subject.fresh()
-        results = fresh.turn(query, key, steps)
+        try:
+            results = fresh.turn(query, key, steps)
+        except Exception as problem:
+            if dtype is torch.float32 or isinstance(problem, Unsupported):
+                raise
+            facts.append(Fact(False, f"{dtype}: it raises {type(problem).__name__}: {' '.join(str(problem).split())[:160]}"))
+            continue
         for name, x, result in (("queries", query, results[0]), ("keys", key, results[1])):
             if fresh.native.spoken:
                 facts.append(Fact(False, f"{name} came back as {fresh.native.spoken[0]}, not as a tensor"))
@@ -76,7 +82,10 @@ def _layout(subject: RotarySubject, case: RotaryCase) -> Seen:
     if found.layout is None:
         return Seen(facts=[Fact(False, "the pairs are those of no known layout")], traces=[matrix])
     facts = [
-        Fact(stated.layout in (None, found.layout), f"it is {found.layout!r}" + (f", {stated.layout!r} was stated" if stated.layout else "")),
+        Fact(
+            stated.layout in (None, found.layout),
+            f"it is {found.layout!r}" + (f", {stated.layout!r} was stated" if stated.layout else ""),
+        ),
         Fact(
             found.rotary_dim == stated.rotary_dim,
             f"{found.rotary_dim} channels turn, {stated.rotary_dim} were stated",
@@ -86,7 +95,9 @@ def _layout(subject: RotarySubject, case: RotaryCase) -> Seen:
             f"the {found.rotated_channels} channels turn, the {stated.rotated_channels} were stated",
         ),
     ]
-    note = f"{found.layout!r}, {found.rotary_dim} of {stated.head_dim} channels" + ("" if stated.layout else " (none was stated)")
+    note = f"{found.layout!r}, {found.rotary_dim} of {stated.head_dim} channels" + (
+        "" if stated.layout else " (none was stated)"
+    )
     return Seen(facts=facts, traces=[matrix], note=note)
 
 

@@ -47,7 +47,9 @@ class AttentionSettings:
         """The settings, checked."""
         made = cls(**settings)
         if made.num_heads % made.num_kv_heads:
-            raise ArgumentError("num_kv_heads", expected=f"a divisor of {made.num_heads}", got=made.num_kv_heads, todo="G divides H")
+            raise ArgumentError(
+                "num_kv_heads", expected=f"a divisor of {made.num_heads}", got=made.num_kv_heads, todo="G divides H"
+            )
         if made.encoding not in ("rotary", "alibi", "none", None):
             raise ArgumentError("encoding", expected="'rotary', 'alibi', 'none' or nothing", got=made.encoding, todo="see docs")
         return made

@@ -51,7 +51,9 @@ class BiasSettings:
         made = cls(**settings)
         check_size("num_heads", made.num_heads)
         if made.rule not in ("alibi", "t5", None):
-            raise ArgumentError("rule", expected="'alibi', 't5' or nothing", got=made.rule, todo="leave it out for the laws alone")
+            raise ArgumentError(
+                "rule", expected="'alibi', 't5' or nothing", got=made.rule, todo="leave it out for the laws alone"
+            )
         exact = made.num_buckets // (4 if made.bidirectional else 2)
         if made.rule == "t5" and made.max_distance <= exact:
             raise ArgumentError("max_distance", expected=f"more than {exact}", got=made.max_distance, todo="T5 has 128")

@@ -60,7 +60,9 @@ class EmbeddingSettings:
         made = cls(**settings)
         check_size("dim", made.dim, least=4)
         if made.rule not in ("sinusoidal", None):
-            raise ArgumentError("rule", expected="'sinusoidal' or nothing", got=made.rule, todo="leave it out for the laws alone")
+            raise ArgumentError(
+                "rule", expected="'sinusoidal' or nothing", got=made.rule, todo="leave it out for the laws alone"
+            )
         if made.layout not in ("interleaved", "half", None):
             raise ArgumentError("layout", expected="'interleaved', 'half' or nothing", got=made.layout, todo="see docs")
         return made
@@ -94,7 +96,9 @@ def sinusoid(positions: Tensor, settings: EmbeddingSettings, *, theta: Tensor | 
     if settings.layout == "half":
         result = torch.cat((one, two[..., : settings.dim // 2]), -1)
         if settings.ladder == "tensor2tensor" and settings.dim % 2:
-            result = torch.cat((one[..., : settings.dim // 2], two[..., : settings.dim // 2], torch.zeros_like(one[..., :1])), -1)
+            result = torch.cat(
+                (one[..., : settings.dim // 2], two[..., : settings.dim // 2], torch.zeros_like(one[..., :1])), -1
+            )
     else:
         result = torch.stack((one, two), -1).flatten(-2)[..., : settings.dim]
     return scale * result

@@ -38,71 +38,135 @@ def _alibi(s: BiasSettings) -> None:
     assert s.rule == "alibi"
 
 
-@signature("slopes-geometric", family="boundary", kind="bias", read=alibi_slopes, shown={"num_heads": 12},
-           says="slopes 2^(-8 h / n) for a number of heads that is no power of two, where the reference interleaves two ladders",
-           seen="mlx#3071, transformers#28380")
+@signature(
+    "slopes-geometric",
+    family="boundary",
+    kind="bias",
+    read=alibi_slopes,
+    shown={"num_heads": 12},
+    says="slopes 2^(-8 h / n) for a number of heads that is no power of two, where the reference interleaves two ladders",
+    seen="mlx#3071, transformers#28380",
+)
 def _(s: BiasSettings) -> Wrong:
     assert s.slopes == "reference"
     return _linear(s, slopes(s.num_heads, "geometric"))
 
 
-@signature("slopes-of-next-power", family="boundary", kind="bias", read=alibi_slopes, shown={"num_heads": 12},
-           says="the first slopes of the next higher power of two", seen="")
+@signature(
+    "slopes-of-next-power",
+    family="boundary",
+    kind="bias",
+    read=alibi_slopes,
+    shown={"num_heads": 12},
+    says="the first slopes of the next higher power of two",
+    seen="",
+)
 def _(s: BiasSettings) -> Wrong:
     return _linear(s, slopes(1 << (s.num_heads - 1).bit_length())[: s.num_heads])
 
 
-@signature("slopes-from-one", family="boundary", kind="bias", read=alibi_slopes,
-           says="slopes from 1 on, 2^(-8 (h - 1) / n): an index that starts at 0", seen="")
+@signature(
+    "slopes-from-one",
+    family="boundary",
+    kind="bias",
+    read=alibi_slopes,
+    says="slopes from 1 on, 2^(-8 (h - 1) / n): an index that starts at 0",
+    seen="",
+)
 def _(s: BiasSettings) -> Wrong:
     return _linear(s, [2.0 ** (-8 * head / s.num_heads) for head in range(s.num_heads)])
 
 
-@signature("slopes-of-eight-heads", family="parsing", kind="bias", read=alibi_slopes, shown={"num_heads": 16},
-           says="slopes 2^-h whatever the number of heads", seen="")
+@signature(
+    "slopes-of-eight-heads",
+    family="parsing",
+    kind="bias",
+    read=alibi_slopes,
+    shown={"num_heads": 16},
+    says="slopes 2^-h whatever the number of heads",
+    seen="",
+)
 def _(s: BiasSettings) -> Wrong:
     return _linear(s, [2.0 ** -(head + 1) for head in range(s.num_heads)])
 
 
-@signature("slopes-reversed", family="layout", kind="bias", read=alibi_slopes,
-           says="the slopes in reverse order of the heads", seen="")
+@signature(
+    "slopes-reversed", family="layout", kind="bias", read=alibi_slopes, says="the slopes in reverse order of the heads", seen=""
+)
 def _(s: BiasSettings) -> Wrong:
     return _linear(s, slopes(s.num_heads)[::-1])
 
 
-@signature("distance-sign", family="layout", kind="bias", read=ALiBi,
-           says="key minus query for the distance: far keys are favoured", seen="attention-gym#86")
+@signature(
+    "distance-sign",
+    family="layout",
+    kind="bias",
+    read=ALiBi,
+    says="key minus query for the distance: far keys are favoured",
+    seen="attention-gym#86",
+)
 def _(s: BiasSettings) -> Wrong:
     return _linear(s, [-rate for rate in slopes(s.num_heads)])
 
 
-@signature("bias-scaled", family="numeric", kind="bias", read=ALiBi,
-           says="the bias divided by the root of the head, added before scaling", seen="Falcon, by design of its checkpoints")
+@signature(
+    "bias-scaled",
+    family="numeric",
+    kind="bias",
+    read=ALiBi,
+    says="the bias divided by the root of the head, added before scaling",
+    seen="Falcon, by design of its checkpoints",
+)
 def _(s: BiasSettings) -> Wrong:
     return _linear(s, [rate / math.sqrt(s.head_dim) for rate in slopes(s.num_heads)])
 
 
-@signature("slopes-in-bfloat16", family="numeric", kind="bias", read=ALiBi.slopes, shown={"num_heads": 12},
-           says="slopes rounded to bfloat16", seen="Falcon, by design of its checkpoints")
+@signature(
+    "slopes-in-bfloat16",
+    family="numeric",
+    kind="bias",
+    read=ALiBi.slopes,
+    shown={"num_heads": 12},
+    says="slopes rounded to bfloat16",
+    seen="Falcon, by design of its checkpoints",
+)
 def _(s: BiasSettings) -> Wrong:
     return _linear(s, torch.tensor(slopes(s.num_heads)).bfloat16().tolist())
 
 
-@signature("bias-of-absolute-positions-in-bfloat16", family="numeric", kind="bias", read=ALiBi.of_distance,
-           says="slope times the key's absolute position, in bfloat16 whatever is asked for", seen="a model in bfloat16")
+@signature(
+    "bias-of-absolute-positions-in-bfloat16",
+    family="numeric",
+    kind="bias",
+    read=ALiBi.of_distance,
+    says="slope times the key's absolute position, in bfloat16 whatever is asked for",
+    seen="a model in bfloat16",
+)
 def _(s: BiasSettings) -> Wrong:
     return _absolute(s, lambda values, dtype: values.bfloat16())
 
 
-@signature("bias-of-absolute-positions-in-float16", family="numeric", kind="bias", read=ALiBi.of_distance, shown={"num_heads": 12},
-           says="slope times the key's absolute position, rounded to float16", seen="")
+@signature(
+    "bias-of-absolute-positions-in-float16",
+    family="numeric",
+    kind="bias",
+    read=ALiBi.of_distance,
+    shown={"num_heads": 12},
+    says="slope times the key's absolute position, rounded to float16",
+    seen="",
+)
 def _(s: BiasSettings) -> Wrong:
     return _absolute(s, lambda values, dtype: values.half())
 
 
-@signature("bias-of-absolute-positions-in-input-dtype", family="numeric", kind="bias", read=ALiBi.of_distance,
-           says="slope times the key's absolute position, rounded to the dtype asked for: in bfloat16 641 of 2,048 are distinct",
-           seen="transformers 5.24, Bloom, reproduced")
+@signature(
+    "bias-of-absolute-positions-in-input-dtype",
+    family="numeric",
+    kind="bias",
+    read=ALiBi.of_distance,
+    says="slope times the key's absolute position, rounded to the dtype asked for: in bfloat16 641 of 2,048 are distinct",
+    seen="transformers 5.24, Bloom, reproduced",
+)
 def _(s: BiasSettings) -> Wrong:
     return _absolute(s, lambda values, dtype: values.to(dtype))
 
@@ -119,15 +183,28 @@ def _absolute(s: BiasSettings, rounded: Callable[[Tensor, torch.dtype], Tensor])
     return wrong  # type: ignore[return-value]
 
 
-@signature("future-not-told-from-past", family="boundary", kind="bias", read=ALiBi, shown={"causal": False},
-           says="the absolute distance where the signed one was stated", seen="")
+@signature(
+    "future-not-told-from-past",
+    family="boundary",
+    kind="bias",
+    read=ALiBi,
+    shown={"causal": False},
+    says="the absolute distance where the signed one was stated",
+    seen="",
+)
 def _(s: BiasSettings) -> Wrong:
     assert not s.symmetric
     return _linear(s.but(symmetric=True), slopes(s.num_heads))
 
 
-@signature("distance-off-by-one", family="boundary", kind="bias", read=ALiBi.of_distance,
-           says="the distance counted from 1 for all keys but the query's own", seen="")
+@signature(
+    "distance-off-by-one",
+    family="boundary",
+    kind="bias",
+    read=ALiBi.of_distance,
+    says="the distance counted from 1 for all keys but the query's own",
+    seen="",
+)
 def _(s: BiasSettings) -> Wrong:
     _alibi(s)
     column = torch.tensor(slopes(s.num_heads), dtype=torch.float64).reshape(-1, 1, 1)
@@ -139,8 +216,15 @@ def _(s: BiasSettings) -> Wrong:
     return wrong
 
 
-@signature("query-counted-from-zero", family="offset and cache", kind="bias", read=T5Bias, shown={"rule": "t5"},
-           says="the first row of the bias in decoding, as if the new token stood at 0", seen="bias[:, :T] for the last T queries")
+@signature(
+    "query-counted-from-zero",
+    family="offset and cache",
+    kind="bias",
+    read=T5Bias,
+    shown={"rule": "t5"},
+    says="the first row of the bias in decoding, as if the new token stood at 0",
+    seen="bias[:, :T] for the last T queries",
+)
 def _(s: BiasSettings) -> Wrong:
     assert s.rule == "t5"  # ALiBi's rows differ by a constant, which softmax does not see
 
@@ -151,8 +235,15 @@ def _(s: BiasSettings) -> Wrong:
     return wrong
 
 
-@signature("grown-table-cut-at-the-start", family="offset and cache", kind="bias", read=T5Bias, shown={"rule": "t5"},
-           says="a bias kept from a longer call and cut from its start, where the new queries stand at its end", seen="")
+@signature(
+    "grown-table-cut-at-the-start",
+    family="offset and cache",
+    kind="bias",
+    read=T5Bias,
+    shown={"rule": "t5"},
+    says="a bias kept from a longer call and cut from its start, where the new queries stand at its end",
+    seen="",
+)
 class _Grown:
     def __init__(self, s: BiasSettings) -> None:
         assert s.rule == "t5"
@@ -164,17 +255,30 @@ class _Grown:
         return self.right(steps, steps)[..., : query.shape[-1], : key.shape[-1]]
 
 
-@signature("padding-counts", family="padding and packing", kind="bias", read=T5Bias, shown={"rule": "t5"},
-           says="keys counted from the start of the row, padding included, while queries are counted without it", seen="")
+@signature(
+    "padding-counts",
+    family="padding and packing",
+    kind="bias",
+    read=T5Bias,
+    shown={"rule": "t5"},
+    says="keys counted from the start of the row, padding included, while queries are counted without it",
+    seen="",
+)
 def _(s: BiasSettings) -> Wrong:
     assert s.rule == "t5"
     right = _right(s)
     return lambda query, key: right(query, torch.arange(key.shape[-1]).expand_as(key))
 
 
-@signature("slopes-in-a-buffer", family="device and dtype", kind="bias", read=ALiBi.slopes, shown={"num_heads": 12},
-           says="slopes in a buffer outside the state dict: a cast rounds them, an empty device loses them",
-           seen="x-transformers, AlibiPositionalBias")
+@signature(
+    "slopes-in-a-buffer",
+    family="device and dtype",
+    kind="bias",
+    read=ALiBi.slopes,
+    shown={"num_heads": 12},
+    says="slopes in a buffer outside the state dict: a cast rounds them, an empty device loses them",
+    seen="x-transformers, AlibiPositionalBias",
+)
 class _Buffered(nn.Module):
     persistent = False
 
@@ -191,8 +295,15 @@ class _Buffered(nn.Module):
         return -self.slopes.double().reshape(-1, 1, 1) * (distance if distance.ndim == 2 else distance.unsqueeze(1))
 
 
-@signature("slopes-in-the-state-dict", family="device and dtype", kind="bias", read=ALiBi.slopes, shown={"num_heads": 12},
-           says="slopes in the state dict: a cast rounds them, and a checkpoint of another number of heads does not load", seen="")
+@signature(
+    "slopes-in-the-state-dict",
+    family="device and dtype",
+    kind="bias",
+    read=ALiBi.slopes,
+    shown={"num_heads": 12},
+    says="slopes in the state dict: a cast rounds them, and a checkpoint of another number of heads does not load",
+    seen="",
+)
 class _Saved(_Buffered):
     persistent = True
 
@@ -223,28 +334,56 @@ def _buckets(s: BiasSettings, number: Callable[[int], int]) -> Wrong:
     return lambda query, key: (query.unsqueeze(-1) - key.unsqueeze(-2)).long().apply_(number)
 
 
-@signature("buckets-mirrored", family="layout", kind="buckets", read=T5Bias.buckets, shown={"rule": "t5"},
-           says="buckets of key minus query where query minus key belongs (or the reverse)", seen="transformers#8518")
+@signature(
+    "buckets-mirrored",
+    family="layout",
+    kind="buckets",
+    read=T5Bias.buckets,
+    shown={"rule": "t5"},
+    says="buckets of key minus query where query minus key belongs (or the reverse)",
+    seen="transformers#8518",
+)
 def _(s: BiasSettings) -> Wrong:
     return _buckets(s, lambda distance: bucket(-distance, s))
 
 
-@signature("buckets-one-directional", family="parsing", kind="buckets", read=T5Bias.buckets, shown={"rule": "t5"},
-           says="a decoder's buckets in an encoder: keys ahead share bucket 0", seen="")
+@signature(
+    "buckets-one-directional",
+    family="parsing",
+    kind="buckets",
+    read=T5Bias.buckets,
+    shown={"rule": "t5"},
+    says="a decoder's buckets in an encoder: keys ahead share bucket 0",
+    seen="",
+)
 def _(s: BiasSettings) -> Wrong:
     assert s.bidirectional
     return _buckets(s, lambda distance: bucket(distance, s.but(bidirectional=False)))
 
 
-@signature("buckets-two-directional", family="parsing", kind="buckets", read=T5Bias.buckets, shown={"rule": "t5", "bidirectional": False},
-           says="an encoder's buckets in a decoder: half of the table is never used", seen="")
+@signature(
+    "buckets-two-directional",
+    family="parsing",
+    kind="buckets",
+    read=T5Bias.buckets,
+    shown={"rule": "t5", "bidirectional": False},
+    says="an encoder's buckets in a decoder: half of the table is never used",
+    seen="",
+)
 def _(s: BiasSettings) -> Wrong:
     assert not s.bidirectional
     return _buckets(s, lambda distance: bucket(distance, s.but(bidirectional=True)))
 
 
-@signature("buckets-by-bfloat16", family="numeric", kind="buckets", read=bucket_borders, shown={"rule": "t5"},
-           says="borders found by a logarithm in bfloat16", seen="distances cast to the dtype of the model")
+@signature(
+    "buckets-by-bfloat16",
+    family="numeric",
+    kind="buckets",
+    read=bucket_borders,
+    shown={"rule": "t5"},
+    says="borders found by a logarithm in bfloat16",
+    seen="distances cast to the dtype of the model",
+)
 def _(s: BiasSettings) -> Wrong:
     return _buckets(s, lambda distance: _rounded_bucket(distance, s))
 
@@ -261,8 +400,15 @@ def _rounded_bucket(distance: int, s: BiasSettings) -> int:
     return first + min(exact + int(share), count - 1)
 
 
-@signature("buckets-exact-part-too-long", family="boundary", kind="buckets", read=bucket_borders, shown={"rule": "t5"},
-           says="all buckets of a direction exact, none that widens", seen="")
+@signature(
+    "buckets-exact-part-too-long",
+    family="boundary",
+    kind="buckets",
+    read=bucket_borders,
+    shown={"rule": "t5"},
+    says="all buckets of a direction exact, none that widens",
+    seen="",
+)
 def _(s: BiasSettings) -> Wrong:
     half = s.num_buckets // 2 if s.bidirectional else s.num_buckets
 
@@ -273,15 +419,29 @@ def _(s: BiasSettings) -> Wrong:
     return _buckets(s, number)
 
 
-@signature("max-distance-ignored", family="parsing", kind="buckets", read=T5Bias, shown={"rule": "t5", "max_distance": 256},
-           says="a max_distance of 128 though another was stated", seen="")
+@signature(
+    "max-distance-ignored",
+    family="parsing",
+    kind="buckets",
+    read=T5Bias,
+    shown={"rule": "t5", "max_distance": 256},
+    says="a max_distance of 128 though another was stated",
+    seen="",
+)
 def _(s: BiasSettings) -> Wrong:
     assert s.max_distance != 128
     return _buckets(s, lambda distance: bucket(distance, s.but(max_distance=128)))
 
 
-@signature("own-token-in-the-wrong-half", family="boundary", kind="buckets", read=T5Bias.buckets, shown={"rule": "t5"},
-           says="distance 0 in the half of keys ahead", seen=">= for > at the query's own place")
+@signature(
+    "own-token-in-the-wrong-half",
+    family="boundary",
+    kind="buckets",
+    read=T5Bias.buckets,
+    shown={"rule": "t5"},
+    says="distance 0 in the half of keys ahead",
+    seen=">= for > at the query's own place",
+)
 def _(s: BiasSettings) -> Wrong:
     assert s.bidirectional
     return _buckets(s, lambda distance: bucket(distance, s) if distance else s.num_buckets // 2)

@@ -31,8 +31,14 @@ class _Misused(DecoderSubject):
         return torch.arange(tokens.shape[1]).expand_as(tokens)
 
 
-@signature("decoder-padding-counts", family="padding and packing", kind="decoder", read=from_mask,
-           says="padding counted as tokens: positions 0, 1, 2, ... over the whole row", seen="transformers#22161")
+@signature(
+    "decoder-padding-counts",
+    family="padding and packing",
+    kind="decoder",
+    read=from_mask,
+    says="padding counted as tokens: positions 0, 1, 2, ... over the whole row",
+    seen="transformers#22161",
+)
 class _PaddingCounts(_Misused):
     def logits(self, tokens: Tensor, positions: Tensor | None = None, key_mask: Tensor | None = None) -> Tensor:
         if positions is None and key_mask is not None:
@@ -42,8 +48,14 @@ class _PaddingCounts(_Misused):
         return super().logits(tokens, positions, key_mask)
 
 
-@signature("decoder-steps-at-zero", family="offset and cache", kind="decoder", read=appended,
-           says="single tokens decoded at position 0", seen="a decode step without its position")
+@signature(
+    "decoder-steps-at-zero",
+    family="offset and cache",
+    kind="decoder",
+    read=appended,
+    says="single tokens decoded at position 0",
+    seen="a decode step without its position",
+)
 class _StepsAtZero(_Misused):
     def decoded(  # type: ignore[override]
         self, tokens: Tensor, prefill: int, positions: Tensor | None = None, key_mask: Tensor | None = None
@@ -52,8 +64,14 @@ class _StepsAtZero(_Misused):
         return super().decoded(tokens, prefill, own, key_mask, torch.zeros_like(own))
 
 
-@signature("decoder-steps-one-ahead", family="offset and cache", kind="decoder", read=appended,
-           says="single tokens decoded one position too far", seen="the cache counts the new token first")
+@signature(
+    "decoder-steps-one-ahead",
+    family="offset and cache",
+    kind="decoder",
+    read=appended,
+    says="single tokens decoded one position too far",
+    seen="the cache counts the new token first",
+)
 class _StepsAhead(_Misused):
     def decoded(  # type: ignore[override]
         self, tokens: Tensor, prefill: int, positions: Tensor | None = None, key_mask: Tensor | None = None
@@ -62,8 +80,14 @@ class _StepsAhead(_Misused):
         return super().decoded(tokens, prefill, own, key_mask, own + 1)
 
 
-@signature("decoder-steps-by-cache-length", family="padding and packing", kind="decoder", read=appended,
-           says="single tokens decoded at the length of the cache, padding included", seen="cache_position for positions")
+@signature(
+    "decoder-steps-by-cache-length",
+    family="padding and packing",
+    kind="decoder",
+    read=appended,
+    says="single tokens decoded at the length of the cache, padding included",
+    seen="cache_position for positions",
+)
 class _StepsByCache(_Misused):
     def decoded(  # type: ignore[override]
         self, tokens: Tensor, prefill: int, positions: Tensor | None = None, key_mask: Tensor | None = None
@@ -72,15 +96,27 @@ class _StepsByCache(_Misused):
         return super().decoded(tokens, prefill, own, key_mask, self.counted(tokens))
 
 
-@signature("decoder-mask-ignored", family="padding and packing", kind="decoder", read=from_mask,
-           says="the mask of keys ignored: padding is attended to", seen="")
+@signature(
+    "decoder-mask-ignored",
+    family="padding and packing",
+    kind="decoder",
+    read=from_mask,
+    says="the mask of keys ignored: padding is attended to",
+    seen="",
+)
 class _MaskIgnored(_Misused):
     def logits(self, tokens: Tensor, positions: Tensor | None = None, key_mask: Tensor | None = None) -> Tensor:
         return super().logits(tokens, positions, None)
 
 
-@signature("decoder-without-cache", family="offset and cache", kind="decoder", read=consecutive,
-           says="single tokens decoded without what came before: the cache has no effect", seen="")
+@signature(
+    "decoder-without-cache",
+    family="offset and cache",
+    kind="decoder",
+    read=consecutive,
+    says="single tokens decoded without what came before: the cache has no effect",
+    seen="",
+)
 class _Forgetful(_Misused):
     def decoded(  # type: ignore[override]
         self, tokens: Tensor, prefill: int, positions: Tensor | None = None, key_mask: Tensor | None = None

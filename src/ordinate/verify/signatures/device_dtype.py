@@ -33,22 +33,38 @@ class _Buffered(nn.Module):
         return turn(query, positions, self.s, theta=theta), turn(key, positions, self.s, theta=theta)
 
 
-@signature("frequencies-in-a-buffer", family=DEVICE, kind="rotary", read=Rotary,
-           says="inverse frequencies in a buffer outside the state dict: a cast rounds them, an empty device loses them",
-           seen="transformers 5.24: cosine off by 1.99; transformers#45902, gpt-neox#1168")
+@signature(
+    "frequencies-in-a-buffer",
+    family=DEVICE,
+    kind="rotary",
+    read=Rotary,
+    says="inverse frequencies in a buffer outside the state dict: a cast rounds them, an empty device loses them",
+    seen="transformers 5.24: cosine off by 1.99; transformers#45902, gpt-neox#1168",
+)
 class _Transient(_Buffered):
     persistent = False
 
 
-@signature("frequencies-in-the-state-dict", family=DEVICE, kind="rotary", read=Rotary,
-           says="inverse frequencies in the state dict: a cast rounds them, and a checkpoint brings back another base's",
-           seen="x-transformers, older Llama checkpoints")
+@signature(
+    "frequencies-in-the-state-dict",
+    family=DEVICE,
+    kind="rotary",
+    read=Rotary,
+    says="inverse frequencies in the state dict: a cast rounds them, and a checkpoint brings back another base's",
+    seen="x-transformers, older Llama checkpoints",
+)
 class _Persistent(_Buffered):
     persistent = True
 
 
-@signature("frequencies-in-a-parameter", family=DEVICE, kind="rotary", read=Rotary,
-           says="inverse frequencies kept as a parameter, which a cast rounds for good", seen="rotary-embedding-torch 0.9.1")
+@signature(
+    "frequencies-in-a-parameter",
+    family=DEVICE,
+    kind="rotary",
+    read=Rotary,
+    says="inverse frequencies kept as a parameter, which a cast rounds for good",
+    seen="rotary-embedding-torch 0.9.1",
+)
 class _Learned(_Buffered):
     def __init__(self, s: RotarySettings) -> None:
         super().__init__(s)
@@ -57,8 +73,14 @@ class _Learned(_Buffered):
         self.inv_freq = nn.Parameter(rates, requires_grad=False)
 
 
-@signature("tables-in-a-buffer", family=DEVICE, kind="rotary", read=Rotary,
-           says="tables of cosine and sine in a buffer outside the state dict: a cast rounds them, an empty device loses them", seen="")
+@signature(
+    "tables-in-a-buffer",
+    family=DEVICE,
+    kind="rotary",
+    read=Rotary,
+    says="tables of cosine and sine in a buffer outside the state dict: a cast rounds them, an empty device loses them",
+    seen="",
+)
 class _Tables(nn.Module):
     def __init__(self, s: RotarySettings) -> None:
         super().__init__()
@@ -86,20 +108,38 @@ class _Tables(nn.Module):
         return one(query), one(key)
 
 
-@signature("comes-back-in-float32", family=DEVICE, kind="rotary", read=rotate_pairs,
-           says="a half-precision input promoted to float32 on its way out", seen="float32 tables times bfloat16 queries")
+@signature(
+    "comes-back-in-float32",
+    family=DEVICE,
+    kind="rotary",
+    read=rotate_pairs,
+    says="a half-precision input promoted to float32 on its way out",
+    seen="float32 tables times bfloat16 queries",
+)
 def _(s: RotarySettings) -> Both:
     return alike(lambda x, positions: turned(x, positions, s).to(torch.promote_types(x.dtype, torch.float32)))
 
 
-@signature("comes-back-in-float64", family=DEVICE, kind="rotary", read=rotate_pairs,
-           says="every result in float64", seen="tables made with numpy")
+@signature(
+    "comes-back-in-float64",
+    family=DEVICE,
+    kind="rotary",
+    read=rotate_pairs,
+    says="every result in float64",
+    seen="tables made with numpy",
+)
 def _(s: RotarySettings) -> Both:
     return alike(lambda x, positions: turned(x, positions, s))
 
 
-@signature("input-overwritten", family=DEVICE, kind="rotary", read=Rotary.rotate,
-           says="the result written over the input", seen="in-place kernels without out=")
+@signature(
+    "input-overwritten",
+    family=DEVICE,
+    kind="rotary",
+    read=Rotary.rotate,
+    says="the result written over the input",
+    seen="in-place kernels without out=",
+)
 def _(s: RotarySettings) -> Both:
     def one(x: Tensor, positions: Tensor) -> Tensor:
         result = turn(x, positions, s)
@@ -110,14 +150,26 @@ def _(s: RotarySettings) -> Both:
     return alike(one)
 
 
-@signature("gradient-lost", family=DEVICE, kind="rotary", read=rotate_pairs,
-           says="the right numbers without a gradient", seen="torch.no_grad or .data around the rotation")
+@signature(
+    "gradient-lost",
+    family=DEVICE,
+    kind="rotary",
+    read=rotate_pairs,
+    says="the right numbers without a gradient",
+    seen="torch.no_grad or .data around the rotation",
+)
 def _(s: RotarySettings) -> Both:
     return alike(lambda x, positions: turn(x.detach(), positions, s))
 
 
-@signature("gradient-not-turned-back", family=DEVICE, kind="rotary", read=rotate_pairs,
-           says="a backward pass that turns the gradient forwards once more", seen="custom autograd functions")
+@signature(
+    "gradient-not-turned-back",
+    family=DEVICE,
+    kind="rotary",
+    read=rotate_pairs,
+    says="a backward pass that turns the gradient forwards once more",
+    seen="custom autograd functions",
+)
 def _(s: RotarySettings) -> Both:
     def one(x: Tensor, positions: Tensor) -> Tensor:
         result: Tensor = _Forwards.apply(x, positions, s)

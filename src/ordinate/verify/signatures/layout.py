@@ -18,16 +18,30 @@ __all__: list[str] = []
 LAYOUT = "layout"
 
 
-@signature("other-layout", family=LAYOUT, kind="rotary", read=convert_layout, shown={"layout": "half"}, of_settings=True,
-           says="the other layout than the one stated", seen="nanochat#264")
+@signature(
+    "other-layout",
+    family=LAYOUT,
+    kind="rotary",
+    read=convert_layout,
+    shown={"layout": "half"},
+    of_settings=True,
+    says="the other layout than the one stated",
+    seen="nanochat#264",
+)
 def _(s: RotarySettings) -> Both:
     assert s.stated_layout is not None
     other = s.but(layout="interleaved" if s.stated_layout == "half" else "half")
     return alike(lambda x, positions: turn(x, positions, other))
 
 
-@signature("halves-exchanged", family=LAYOUT, kind="rotary", read=rotate_pairs,
-           says="halves swapped: what belongs to the first of a pair stands at the second", seen="")
+@signature(
+    "halves-exchanged",
+    family=LAYOUT,
+    kind="rotary",
+    read=rotate_pairs,
+    says="halves swapped: what belongs to the first of a pair stands at the second",
+    seen="",
+)
 def _(s: RotarySettings) -> Both:
     def one(x: Tensor, positions: Tensor) -> Tensor:
         first, second = pairs(s)
@@ -39,9 +53,14 @@ def _(s: RotarySettings) -> Both:
     return alike(one)
 
 
-@signature("mismatched-tables", family=LAYOUT, kind="rotary", read=reference_rotation,
-           says="halves turned by tables made for neighbours (or neighbours by tables made for halves)",
-           seen="cos.repeat_interleave(2) with rotate_half")
+@signature(
+    "mismatched-tables",
+    family=LAYOUT,
+    kind="rotary",
+    read=reference_rotation,
+    says="halves turned by tables made for neighbours (or neighbours by tables made for halves)",
+    seen="cos.repeat_interleave(2) with rotate_half",
+)
 def _(s: RotarySettings) -> Both:
     def one(x: Tensor, positions: Tensor) -> Tensor:
         first, second = pairs(s)
@@ -57,8 +76,14 @@ def _(s: RotarySettings) -> Both:
     return alike(one)
 
 
-@signature("minus-missing", family=LAYOUT, kind="rotary", read=rotate_pairs,
-           says="the minus missing in (a cos - b sin): no rotation, lengths change", seen="rotate_half without the sign")
+@signature(
+    "minus-missing",
+    family=LAYOUT,
+    kind="rotary",
+    read=rotate_pairs,
+    says="the minus missing in (a cos - b sin): no rotation, lengths change",
+    seen="rotate_half without the sign",
+)
 def _(s: RotarySettings) -> Both:
     def one(x: Tensor, positions: Tensor) -> Tensor:
         first, second = pairs(s)
@@ -71,8 +96,14 @@ def _(s: RotarySettings) -> Both:
     return alike(one)
 
 
-@signature("keys-turned-backwards", family=LAYOUT, kind="rotary", read=Rotary.rotate,
-           says="keys turned by minus the angle, so scores depend on the sum of positions", seen="a conjugate too many")
+@signature(
+    "keys-turned-backwards",
+    family=LAYOUT,
+    kind="rotary",
+    read=Rotary.rotate,
+    says="keys turned by minus the angle, so scores depend on the sum of positions",
+    seen="a conjugate too many",
+)
 def _(s: RotarySettings) -> Both:
     return lambda query, key, positions: (turn(query, positions, s), turn(key, positions, s.but(sign=-s.sign)))
 
@@ -87,28 +118,54 @@ def _(s: RotarySettings) -> Both:
     return lambda query, key, positions: (turn(query, positions, s), key.clone())
 
 
-@signature("nothing-turned", family=LAYOUT, kind="rotary", read=Rotary.rotate,
-           says="the input, untouched: positions have no effect", seen="a course whose tests pass it")
+@signature(
+    "nothing-turned",
+    family=LAYOUT,
+    kind="rotary",
+    read=Rotary.rotate,
+    says="the input, untouched: positions have no effect",
+    seen="a course whose tests pass it",
+)
 def _(s: RotarySettings) -> Both:
     return lambda query, key, positions: (query.clone(), key.clone())
 
 
-@signature("turned-twice", family=LAYOUT, kind="rotary", read=Rotary.re_rotate,
-           says="everything turned twice", seen="keys rotated on their way into the cache and out of it")
+@signature(
+    "turned-twice",
+    family=LAYOUT,
+    kind="rotary",
+    read=Rotary.re_rotate,
+    says="everything turned twice",
+    seen="keys rotated on their way into the cache and out of it",
+)
 def _(s: RotarySettings) -> Both:
     return alike(lambda x, positions: turn(turn(x, positions, s), positions, s))
 
 
-@signature("last-channels-turned", family=LAYOUT, kind="rotary", read=Rotary, shown={"rotary_dim": 32},
-           says="the other end of the head turned: last channels for first, or first for last", seen="DeepSeek's latent attention")
+@signature(
+    "last-channels-turned",
+    family=LAYOUT,
+    kind="rotary",
+    read=Rotary,
+    shown={"rotary_dim": 32},
+    says="the other end of the head turned: last channels for first, or first for last",
+    seen="DeepSeek's latent attention",
+)
 def _(s: RotarySettings) -> Both:
     assert s.rotary_dim < s.head_dim
     other = s.but(rotated_channels="last" if s.rotated_channels == "first" else "first")
     return alike(lambda x, positions: turn(x, positions, other))
 
 
-@signature("pairs-across-the-head", family=LAYOUT, kind="rotary", read=rotate_pairs, shown={"rotary_dim": 32, "layout": "half"},
-           says="channel i paired with i + head_dim / 2 though only rotary_dim channels turn", seen="partial rotations of layout half")
+@signature(
+    "pairs-across-the-head",
+    family=LAYOUT,
+    kind="rotary",
+    read=rotate_pairs,
+    shown={"rotary_dim": 32, "layout": "half"},
+    says="channel i paired with i + head_dim / 2 though only rotary_dim channels turn",
+    seen="partial rotations of layout half",
+)
 def _(s: RotarySettings) -> Both:
     assert s.rotary_dim < s.head_dim
 
@@ -120,8 +177,15 @@ def _(s: RotarySettings) -> Both:
     return alike(one)
 
 
-@signature("neighbours-come-back-as-halves", family=LAYOUT, kind="rotary", read=reference_rotation, shown={"layout": "interleaved"},
-           says="neighbours turned and put back as halves (a cat where a stack belongs)", seen="")
+@signature(
+    "neighbours-come-back-as-halves",
+    family=LAYOUT,
+    kind="rotary",
+    read=reference_rotation,
+    shown={"layout": "interleaved"},
+    says="neighbours turned and put back as halves (a cat where a stack belongs)",
+    seen="",
+)
 def _(s: RotarySettings) -> Both:
     def one(x: Tensor, positions: Tensor) -> Tensor:
         neighbours = s.but(layout="interleaved")
@@ -134,8 +198,14 @@ def _(s: RotarySettings) -> Both:
     return alike(one)
 
 
-@signature("heads-for-tokens", family=LAYOUT, kind="rotary", read=Rotary.rotate,
-           says="turned by the number of the head instead of the token: two axes confused", seen="x.shape[1] for the length")
+@signature(
+    "heads-for-tokens",
+    family=LAYOUT,
+    kind="rotary",
+    read=Rotary.rotate,
+    says="turned by the number of the head instead of the token: two axes confused",
+    seen="x.shape[1] for the length",
+)
 def _(s: RotarySettings) -> Both:
     def one(x: Tensor, positions: Tensor) -> Tensor:
         steps = torch.arange(x.shape[1])
@@ -144,14 +214,26 @@ def _(s: RotarySettings) -> Both:
     return alike(one)
 
 
-@signature("cosine-and-sine-exchanged", family=LAYOUT, kind="rotary", read=rotate_pairs,
-           says="cosine and sine exchanged: a quarter turn at position 0", seen="(sin, cos) unpacked as (cos, sin)")
+@signature(
+    "cosine-and-sine-exchanged",
+    family=LAYOUT,
+    kind="rotary",
+    read=rotate_pairs,
+    says="cosine and sine exchanged: a quarter turn at position 0",
+    seen="(sin, cos) unpacked as (cos, sin)",
+)
 def _(s: RotarySettings) -> Both:
     return alike(lambda x, positions: turn(x, positions, s, theta=torch.pi / 2 - angles(s, positions)))
 
 
-@signature("keys-divided-by-root-of-head", family=LAYOUT, kind="rotary", read=Rotary.rotate,
-           says="keys divided by the square root of the head, as if that were part of the rotation", seen="")
+@signature(
+    "keys-divided-by-root-of-head",
+    family=LAYOUT,
+    kind="rotary",
+    read=Rotary.rotate,
+    says="keys divided by the square root of the head, as if that were part of the rotation",
+    seen="",
+)
 def _(s: RotarySettings) -> Both:
     return lambda query, key, positions: (
         turn(query, positions, s),

@@ -1,0 +1,263 @@
+"""`ordinate verify`: hold anyone's position code to its laws, and name the fault."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from ordinate.verify.verdict import Verdict
+
+__all__ = ["verify"]
+
+KINDS = ("rotary", "bias", "embedding", "attention", "decoder", "model", "axial")
+_STYLES = {"passed": "green", "failed": "bold red", "not applicable": "dim"}
+_INSIDE = "--inside"
+
+
+def verify(
+    context: typer.Context,
+    subject: Annotated[
+        str | None,
+        typer.Argument(metavar="SUBJECT", help="package.module:object, file.py:object, or a model's folder with --kind model."),
+    ] = None,
+    kind: Annotated[str, typer.Option("--kind", metavar="KIND", help="One of: " + ", ".join(KINDS) + ".")] = "rotary",
+    layout: Annotated[str | None, typer.Option("--layout", help="half or interleaved; without it, it is identified.")] = None,
+    base: Annotated[float | None, typer.Option("--base", help="Of the ladder of frequencies.", metavar="NUMBER")] = None,
+    head_dim: Annotated[int | None, typer.Option("--head-dim", help="Channels of a head.", metavar="N")] = None,
+    rotary_dim: Annotated[int | None, typer.Option("--rotary-dim", help="How many of them turn.", metavar="N")] = None,
+    dim: Annotated[int | None, typer.Option("--dim", help="Channels of an embedding.", metavar="N")] = None,
+    heads: Annotated[int | None, typer.Option("--heads", help="Query heads.", metavar="N")] = None,
+    kv_heads: Annotated[int | None, typer.Option("--kv-heads", help="Key-value heads.", metavar="N")] = None,
+    scaling: Annotated[
+        str | None, typer.Option("--scaling", metavar="JSON", help='Such as \'{"rule": "linear", "factor": 4.0}\'.')
+    ] = None,
+    rule: Annotated[str | None, typer.Option("--rule", help="alibi, t5, sinusoidal, or none for the laws alone.")] = None,
+    encoding: Annotated[str | None, typer.Option("--encoding", help="Of attention: rotary, alibi or none.")] = None,
+    both_sides: Annotated[bool, typer.Option("--both-sides", help="Not causal: keys ahead are visible.")] = False,
+    order: Annotated[str | None, typer.Option("--order", help="The subject's axes, such as BTHD.")] = None,
+    takes: Annotated[str | None, typer.Option("--takes", help="positions, offset, tables or nothing.")] = None,
+    angles: Annotated[str | None, typer.Option("--angles", help="float64 allows no error of float32 angles.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the verdict as JSON (docs/verify.md).")] = False,
+    time_limit: Annotated[float, typer.Option("--time-limit", metavar="SECONDS", help="For the whole check.", min=1)] = 120.0,
+    listed: Annotated[bool, typer.Option("--list", help="Show the known faults and check nothing.")] = False,
+    proof: Annotated[bool, typer.Option("--proof", help="Check every known fault and every correct variant.")] = False,
+    peers: Annotated[bool, typer.Option("--peers", help="Check the libraries that are installed.")] = False,
+    inside: Annotated[bool, typer.Option(_INSIDE, hidden=True)] = False,
+) -> None:
+    """Hold position code to its laws: pass, or a counterexample and the known fault that gives the same numbers.
+
+    The check runs in a process of its own, which is ended when the time limit is reached. Exit 0 when every property holds, 1
+    when one fails, 2 for wrong use.
+    """
+    from ordinate.errors import ArgumentError
+
+    if listed:
+        _print_signatures(as_json)
+        return
+    if proof or peers:
+        _print_report(proof, as_json)
+        return
+    if subject is None:
+        raise ArgumentError("SUBJECT", expected="package.module:object", got="nothing", todo="or --list, --proof, --peers")
+    if kind not in KINDS:
+        raise ArgumentError("--kind", expected=f"one of {list(KINDS)}", got=kind, todo="spell it so")
+    if not inside:
+        raise typer.Exit(_outside(context, subject, kind, time_limit, as_json))
+    settings = _settings(
+        kind,
+        layout=layout,
+        base=base,
+        head_dim=head_dim,
+        rotary_dim=rotary_dim,
+        dim=dim,
+        num_heads=heads,
+        num_kv_heads=kv_heads,
+        scaling=None if scaling is None else _scaling(scaling),
+        rule=rule,
+        encoding=encoding,
+        causal=False if both_sides else None,
+        order=order,
+        takes=takes,
+        angles=angles,
+    )
+    verdict = _verdict(subject, kind, settings)
+    _print_verdict(verdict, as_json)
+    if not verdict.passed:
+        raise typer.Exit(1)
+
+
+def _outside(context: typer.Context, subject: str, kind: str, time_limit: float, as_json: bool) -> int:
+    """Run the same command in a process of its own, and end it when the time is over."""
+    from ordinate.cli.tables import emit
+    from ordinate.verify.verdict import Outcome, Verdict
+
+    command = [sys.executable, "-B", "-m", "ordinate", *_arguments(context), _INSIDE]
+    told = None if sys.stdout.isatty() else subprocess.PIPE  # a terminal is written to at once and in colour
+    try:
+        done = subprocess.run(command, timeout=time_limit, check=False, stdout=told, text=True)
+        emit(done.stdout or "")
+        return done.returncode
+    except subprocess.TimeoutExpired:
+        says = "The subject answers in time"
+        words = f"it was stopped after {time_limit:g} s"
+        outcome = Outcome("time-limit", says, "failed", words)
+        _print_verdict(Verdict(subject, kind, "never found", (), {}, (outcome,), wall_seconds=time_limit), as_json)
+        return 1
+
+
+def _arguments(context: typer.Context) -> list[str]:
+    """What this command was called with, whoever called it."""
+    words = ["verify"]
+    for parameter in context.command.params:
+        value = context.params.get(parameter.name or "")
+        if parameter.param_type_name == "option":
+            if value is True:
+                words.append(parameter.opts[0])
+            elif value not in (None, False) and value != parameter.default:
+                words += [parameter.opts[0], str(value)]
+        elif value is not None:
+            words.append(str(value))
+    return words
+
+
+def _scaling(text: str) -> Any:
+    from ordinate.errors import ArgumentError
+    from ordinate.spec import PositionSpec
+
+    try:
+        told = json.loads(text)
+    except ValueError as problem:
+        raise ArgumentError("--scaling", expected="JSON", got=text, todo=str(problem)) from None
+    return PositionSpec.from_dict({"encoding": "rotary", "scaling": told}).scaling
+
+
+def _settings(kind: str, **given: Any) -> dict[str, Any]:
+    """The options that were given; one that the kind does not know is wrong use."""
+    import inspect
+
+    from ordinate import verify as checks
+    from ordinate.errors import ArgumentError
+
+    known = inspect.signature(getattr(checks, f"check_{kind}")).parameters
+    settings = {}
+    for name, value in given.items():
+        if value is None:
+            continue
+        if name not in known:
+            raise ArgumentError(
+                f"--{name.replace('_', '-')}", expected=f"an option that --kind {kind} takes", got=value, todo="see --help"
+            )
+        settings[name] = None if name == "rule" and value == "none" else value
+    return settings
+
+
+def _verdict(subject: str, kind: str, settings: dict[str, Any]) -> Verdict:
+    from pathlib import Path
+
+    from ordinate import verify as checks
+    from ordinate.verify.subject import resolve
+
+    thing: Any = subject if kind == "model" and Path(subject).is_dir() else resolve(subject)
+    if isinstance(thing, type):
+        thing = _made(thing, settings)
+    found: Verdict = getattr(checks, f"check_{kind}")(thing, name=subject, **settings)
+    return found
+
+
+def _made(kind: type, settings: dict[str, Any]) -> Any:
+    """An object of a class, if it wants no more than the width and the base."""
+    import inspect
+
+    from ordinate.errors import ArgumentError
+    from ordinate.verify.adapters.roles import ROLES
+
+    wanted, given = inspect.signature(kind).parameters, {}
+    values = {
+        "head_dim": settings.get("head_dim", settings.get("dim", 64)),
+        "base": settings.get("base"),
+        "num_heads": settings.get("num_heads"),
+    }
+    for name, parameter in wanted.items():
+        role = next((role for role in values if name.lower() in ROLES[role]), None)
+        if role is not None and values[role] is not None:
+            given[name] = values[role]
+        elif parameter.default is inspect.Parameter.empty and parameter.kind not in (
+            parameter.VAR_POSITIONAL,
+            parameter.VAR_KEYWORD,
+        ):
+            raise ArgumentError(
+                "SUBJECT",
+                expected="an object",
+                got=f"the class {kind.__name__}, which wants {name}",
+                todo="make an object in a file of yours",
+            )
+    return kind(**given)
+
+
+def _print_verdict(verdict: Verdict, as_json: bool) -> None:
+    from ordinate.cli.tables import answer, answer_json
+
+    if as_json:
+        answer_json(verdict.to_dict())
+        return
+    from rich.markup import escape
+    from rich.text import Text
+
+    from ordinate.cli.tables import grid
+
+    table = grid("property", "result", "evidence")
+    for outcome in verdict.outcomes:
+        style = _STYLES[outcome.status]
+        table.add_row(f"[bold]{escape(outcome.id)}[/]", f"[{style}]{outcome.status}[/]", escape(outcome.evidence))
+    parts: list[Any] = [Text.from_markup(f"[bold]{escape(verdict.subject)}[/], {verdict.kind}"), table]
+    for cause in verdict.causes:
+        whole = "everything that failed" if cause.complete else ", ".join(cause.explains)
+        parts.append(Text.from_markup(f"\n[bold]your result equals[/]: {escape(cause.says)}"))
+        parts.append(Text.from_markup(f"  explains {escape(whole)}; read [cyan]{escape(cause.read)}[/] [dim]({cause.id})[/]"))
+    if verdict.failed and not verdict.causes:
+        parts.append(Text("\nno known fault gives these numbers"))
+    lines = [f"called: {verdict.adapter}", *(f"assumed: {sentence}" for sentence in verdict.assumed)]
+    lines += [f"identified: {name} {value}" for name, value in verdict.identified.items()]
+    parts.append(Text("\n" + "\n".join(lines), style="dim"))
+    answer(*parts)
+
+
+def _print_signatures(as_json: bool) -> None:
+    from rich.markup import escape
+
+    from ordinate.cli.tables import answer, answer_json, grid
+    from ordinate.verify.signatures import SIGNATURES
+
+    if as_json:
+        rows = [
+            {"id": s.id, "family": s.family, "kind": s.kind, "says": s.says, "read": s.read_at(), "seen": s.seen}
+            for s in SIGNATURES.values()
+        ]
+        answer_json(rows)
+        return
+    table = grid("known fault", "family", "kind", "your result equals", "read")
+    for one in sorted(SIGNATURES.values(), key=lambda s: (s.family, s.kind)):
+        table.add_row(f"[bold]{one.id}[/]", one.family, one.kind, escape(one.says), one.read_at())
+    answer(table)
+
+
+def _print_report(proof: bool, as_json: bool) -> None:
+    from ordinate.cli.tables import answer_json, emit
+
+    if proof:
+        from ordinate.verify.proof import prove, table_of
+    else:
+        from ordinate.verify.peers import look_at_peers as prove  # type: ignore[assignment]
+        from ordinate.verify.peers import table_of
+    rows = prove(progress=lambda words: typer.echo(words, err=True))
+    if as_json:
+        answer_json([row.to_dict() for row in rows])
+    else:
+        emit(table_of(rows))
+    if proof and any(not row.right for row in rows):
+        raise typer.Exit(1)
