@@ -11,23 +11,18 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
-import os
 import statistics
-import subprocess
-import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import torch
+from peak import exponent, in_fresh_process, peak_bytes
 from torch import Tensor
 
 from ordinate.lab.machine import machine, versions
 from ordinate.position import MusicRelative
 
 HEADS, HEAD_DIM = 4, 64
-STATUS, CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 Scores = Callable[[Tensor], Tensor]
 
 
@@ -67,39 +62,29 @@ def ways(tokens: int) -> dict[str, Scores]:
     return made | {"published": published(music, tokens), "explicit": explicit(music, tokens)}
 
 
-def resident(name: str) -> int:
-    """Bytes that the kernel counts under VmRSS or VmHWM."""
-    line = next(line for line in STATUS.read_text().splitlines() if line.startswith(name))
-    return int(line.split()[1]) * 1024
-
-
 def measure(way: str, tokens: int, training: bool) -> None:
     """In a fresh process: print the bytes that one call takes at its peak, beyond the scores."""
     torch.set_num_threads(1)
 
-    def call(size: int) -> None:
+    def call(size: int) -> int:
         scores = ways(size)[way]
         query = torch.randn(1, HEADS, size, HEAD_DIM, requires_grad=training)
-        CLEAR.write_text("5")  # the high-water mark starts from here
-        before = resident("VmRSS")
-        with torch.set_grad_enabled(training):
-            out = scores(query)
-            if training:
-                out.backward(torch.ones_like(out))
-        call.peak = resident("VmHWM") - before - out.nbytes * (2 if training else 1)  # type: ignore[attr-defined]
+
+        def run() -> Tensor:
+            with torch.set_grad_enabled(training):
+                out = scores(query)
+                if training:
+                    out.backward(torch.ones_like(out))
+            return out
+
+        return peak_bytes(run) - HEADS * size * size * query.element_size() * (2 if training else 1)
 
     call(64)  # libraries and their buffers come in once
-    call(tokens)
-    print(json.dumps(call.peak))  # type: ignore[attr-defined]
+    print(json.dumps(call(tokens)))
 
 
 def peak(way: str, tokens: int, training: bool) -> int:
-    command = [sys.executable, __file__, "--measure", way, str(tokens), *(["--training"] if training else [])]
-    # glibc otherwise keeps freed blocks of up to 32 MiB, more or fewer of them from run to run
-    environment = os.environ | {"MALLOC_MMAP_THRESHOLD_": "65536"}
-    # and the kernel may drop pages of libraries while it runs, so the middle of three
-    runs = [subprocess.run(command, check=True, capture_output=True, text=True, env=environment) for _ in range(3)]
-    return int(statistics.median(json.loads(run.stdout) for run in runs))
+    return in_fresh_process(__file__, "--measure", way, str(tokens), *(["--training"] if training else []), runs=3)
 
 
 def seconds(tokens: int, names: list[str], rounds: int) -> dict[str, float]:
@@ -117,13 +102,6 @@ def seconds(tokens: int, names: list[str], rounds: int) -> dict[str, float]:
                 made[name](query)
                 taken[name].append(time.perf_counter() - start)
     return {name: statistics.median(times) for name, times in taken.items()}
-
-
-def exponent(sizes: list[int], amounts: list[float]) -> float:
-    """Slope of log amount over log size by least squares."""
-    x, y = [math.log(size) for size in sizes], [math.log(max(amount, 1)) for amount in amounts]
-    mean_x, mean_y = statistics.fmean(x), statistics.fmean(y)
-    return sum((a - mean_x) * (b - mean_y) for a, b in zip(x, y, strict=True)) / sum((a - mean_x) ** 2 for a in x)
 
 
 def table(title: str, rows: dict[str, list[str]], head: list[str]) -> None:
