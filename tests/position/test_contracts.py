@@ -21,6 +21,18 @@ from ordinate.errors import RefusedError
 from ordinate.position import indices
 from tests.position.members import HEAD_DIM, HEADS, MEMBERS, Member
 
+
+def first_of_each_class(members: list[Member]) -> pytest.MarkDecorator:
+    """All rows, those of a class that was there before in the slow run: a graph is seconds to capture."""
+    classes: set[type] = set()
+    rows = []
+    for member in members:
+        kind = type(member.make())
+        rows.append(pytest.param(member, id=member.name, marks=[pytest.mark.slow] if kind in classes else []))
+        classes.add(kind)
+    return pytest.mark.parametrize("member", rows)
+
+
 TOKENS = 24  # past the trained context (16) of the length-dependent rows
 
 
@@ -279,7 +291,7 @@ class Wired(nn.Module):
         return run(self.member, self.encoding, q, k, v, steps)
 
 
-@each(MEMBERS)
+@first_of_each_class(MEMBERS)
 def test_one_compiled_graph_serves_every_length(member):
     wired, graphs = Wired(member), []
 
@@ -296,7 +308,7 @@ def test_one_compiled_graph_serves_every_length(member):
     assert len(graphs) == 1
 
 
-@each(MEMBERS)
+@first_of_each_class(MEMBERS)
 def test_export_has_a_dynamic_length(member):
     wired = Wired(member).eval()
     tokens = torch.export.Dim("tokens", min=2, max=4096)
