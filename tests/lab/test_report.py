@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from ordinate.lab.catalogue import choose
 from ordinate.lab.output import read_rows
 from ordinate.lab.report import render
 
@@ -57,7 +58,8 @@ def page(text: str) -> Page:
 
 def test_there_is_one_section_a_claim_and_a_link_to_each(page: Page, finished_report: Path) -> None:
     claims = [row["id"] for row in read_rows(finished_report)]
-    assert claims == ["A1", "A2", "A3", "A4", "A5"]
+    assert claims == [claim.id for claim in choose()]
+    assert claims[:5] == ["A1", "A2", "A3", "A4", "A5"]
     assert [section["id"] for section in page.all("section")] == claims
     assert {f"#{claim}" for claim in claims} <= {link["href"] for link in page.all("a")}
 
@@ -67,7 +69,7 @@ def test_the_verdicts_are_those_of_the_rows(page: Page, finished_report: Path) -
     for row in read_rows(finished_report):
         assert f"Verdict: {row['verdict']}" in told
         assert row["reason"] in told
-    assert [row["verdict"] for row in read_rows(finished_report)] == ["reproduced"] * 4 + ["corrected"]
+    assert {row["verdict"] for row in read_rows(finished_report)} == {"reproduced", "corrected"}
 
 
 def test_nothing_is_fetched(page: Page, text: str) -> None:
@@ -100,7 +102,8 @@ def test_headings_descend_by_one_and_the_language_is_named(page: Page) -> None:
 
 def test_every_picture_has_a_text_in_its_place(page: Page, finished_report: Path) -> None:
     pictures = [attributes for _, attributes in page.tags if attributes.get("role") == "img"]
-    assert len(pictures) == sum(len(row["figures"]) for row in read_rows(finished_report)) == 8
+    assert len(pictures) == sum(len(row["figures"]) for row in read_rows(finished_report))
+    assert len(pictures) >= len(read_rows(finished_report))
     assert all(len(picture["aria-label"] or "") > 40 for picture in pictures)
 
 
@@ -141,8 +144,9 @@ def test_what_a_claim_says_is_never_taken_for_markup(finished_report: Path, tmp_
     assert "1.5\u00a0×\u00a010<sup>−7</sup> of &lt;b&gt;" in made
 
 
-def test_charts_take_the_pages_colours(text: str) -> None:
+def test_charts_take_the_pages_colours(text: str, finished_report: Path) -> None:
     charts = re.findall(r'<div class="chart"[^>]*>(<svg.*?</svg>)', text, re.DOTALL)
-    assert len(charts) == 7 + 1  # seven charts and the animation's empty canvas
-    assert sum("currentColor" in chart for chart in charts) == 7
+    kinds = [figure["kind"] for row in read_rows(finished_report) for figure in row["figures"]]
+    assert len(charts) == len(kinds)  # an animation has an empty canvas
+    assert sum("currentColor" in chart for chart in charts) == kinds.count("chart") == len(kinds) - 1
     assert all("#1b1c1e" not in chart for chart in charts)
