@@ -34,7 +34,7 @@ Task = Callable[[int, torch.Generator], tuple[Tensor, Tensor, Tensor]]
 class Size:
     """How much is trained: steps of `batch` new rows each, and rows that are tested on."""
 
-    steps: int = 120
+    steps: int = 80
     batch: int = 64
     tested: int = 2000
 
@@ -176,10 +176,10 @@ def _accuracies(task: Task, made: Callable[[], Mapping[str, nn.Module]], seed: i
 
 def _train(model: nn.Module, tokens: Tensor, labels: Tensor, size: Size) -> None:
     """One pass over rows that are all new."""
-    optimiser = torch.optim.Adam(model.parameters(), lr=0.02)
+    optimiser = torch.optim.Adam(model.parameters(), lr=0.03)
     for step, (rows, wanted) in enumerate(zip(tokens.split(size.batch), labels.float().split(size.batch), strict=True)):
         for group in optimiser.param_groups:
-            group["lr"] = 0.02 * min(1.0, 2 * (1 - step / size.steps))  # level, then down to 0 over the second half
+            group["lr"] = 0.03 * min(1.0, 2 * (1 - step / size.steps))  # level, then down to 0 over the second half
         loss = nn.functional.binary_cross_entropy_with_logits(model(rows).squeeze(-1), wanted)
         optimiser.zero_grad()
         loss.backward()
