@@ -114,9 +114,10 @@ def test_our_rms_norm_is_torch_s(dtype):
 
 @pytest.mark.parametrize("layout", ["half", "interleaved"])
 @pytest.mark.parametrize("rotary_dim", [None, 8])
+@pytest.mark.parametrize("channels", ["first", "last"])
 @pytest.mark.parametrize("rows", [False, True])
-def test_a_rotation_shared_by_layers_is_that_of_the_encoding(layout, rotary_dim, rows):
-    rotary = Rotary(HEAD_DIM, layout=layout, rotary_dim=rotary_dim, scaling=YaRN(4.0, 32))
+def test_a_rotation_shared_by_layers_is_that_of_the_encoding(layout, rotary_dim, channels, rows):
+    rotary = Rotary(HEAD_DIM, layout=layout, rotary_dim=rotary_dim, rotated_channels=channels, scaling=YaRN(4.0, 32))
     steps = torch.randint(0, 900, (2, 6) if rows else (6,), generator=torch.Generator().manual_seed(0))
     for dtype, tolerance in ((torch.float64, 1e-14), (torch.float32, 1e-6), (torch.bfloat16, 0)):
         x = torch.randn(2, HEADS, 6, HEAD_DIM).to(dtype)

@@ -55,7 +55,7 @@ class Turn:
 
     def __init__(self, rotary: Rotary, positions: Tensor, dtype: torch.dtype) -> None:
         self.cos, self.sin = rotary.tables(positions, dtype=torch.promote_types(dtype, torch.float32))
-        self.layout = rotary.layout
+        self.layout, self.channels = rotary.layout, rotary.rotated_channels
         self.half = rotary.rotary_dim // 2
         self.rolls = rotary.layout == "half" and rotary.rotary_dim == rotary.head_dim
         if self.rolls:
@@ -65,9 +65,10 @@ class Turn:
     def __call__(self, heads: Tensor) -> Tensor:
         """heads [B, H, T, D], turned; same dtype."""
         if not self.rolls:
-            return rotate_pairs(heads, self.cos, self.sin, layout=self.layout)
-        wide = heads.to(self.along.dtype)
-        return torch.addcmul(wide * self.along, wide.roll(self.half, -1), self.across).to(heads.dtype)
+            return rotate_pairs(heads, self.cos, self.sin, layout=self.layout, rotated_channels=self.channels)
+        wide = heads if heads.dtype is self.along.dtype else heads.to(self.along.dtype)
+        turned = torch.addcmul(wide * self.along, wide.roll(self.half, -1), self.across)
+        return turned if wide is heads else turned.to(heads.dtype)
 
 
 @dataclass(frozen=True, eq=False)
