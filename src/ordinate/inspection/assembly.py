@@ -34,7 +34,7 @@ def assemble(found: Found, top: Section, log: Log) -> Part:
     trained = section.integer(*family.trained) if family.trained else None
     for stack in family.stacks:
         count = section.integer(*stack.layers, most=LAYERS_LIMIT) if stack.layers else unknown("the stages are listed apart")
-        width = section.integer(*stack.hidden)
+        width = section.width(*stack.hidden)
         reach = _claimed(section, stack)
         if stack is family.stacks[0]:
             num_layers, hidden, claimed = count, width, reach
@@ -187,7 +187,7 @@ def _unscaled_context(layers: list[LayerKind], claimed: Value) -> Value:
     for layer in layers:
         for encoding in layer.encodings:
             usable = encoding.settings.get("positions")
-            if encoding.kind.value == "learned" and encoding.where == "input" and usable is not None and usable.known:
+            if encoding.kind.value == "learned" and encoding.where == "input" and usable is not None and usable.value:
                 return usable
     if not claimed.known:
         return unknown("the file states no context")

@@ -45,19 +45,19 @@ def multi_head(
     """
 
     def read(section: Section, kind: str, hidden_size: Value) -> Attention:
-        num_heads = section.integer(*heads)
-        stated = section.integer(*head_dim)
+        num_heads = section.width(*heads)
+        stated = section.width(*head_dim)
         if not num_heads.known and stated.known and hidden_size.known and hidden_size.value % stated.value == 0:
             formula = f"{hidden_size.value} / {stated.value} channels of a head"
             num_heads = Value(hidden_size.value // stated.value, "derived", formula)
-        num_kv_heads = kv_rule(section) or section.integer(*kv_heads)
+        num_kv_heads = kv_rule(section) or section.width(*kv_heads)
         if not num_kv_heads.known:
             num_kv_heads = _as_many(num_heads)
         dim = stated
         nulled = dim.source == "family" and any(key in section.raw for key in head_dim)  # null asks for the derived width
         if derive_head_dim and (nulled or not dim.known):
             dim = _derived_head_dim(section, num_heads, hidden_size)
-        value_dim = section.integer("v_head_dim") if section.has("v_head_dim") or "v_head_dim" in section.defaults else dim
+        value_dim = section.width("v_head_dim") if section.has("v_head_dim") or "v_head_dim" in section.defaults else dim
         _check_groups(section, num_heads, num_kv_heads)
         width = unknown("heads or their width are unknown")
         if num_kv_heads.known and dim.known and value_dim.known:
@@ -119,8 +119,8 @@ def latent(*, indexer: bool = False, rotated: bool = True) -> Callable[[Section,
     """
 
     def read(section: Section, kind: str, hidden_size: Value) -> Attention:
-        num_heads = section.integer(*HEADS)
-        nope, rope = section.integer("qk_nope_head_dim", least=0), section.integer("qk_rope_head_dim", least=0)
+        num_heads = section.width(*HEADS)
+        nope, rope = section.width("qk_nope_head_dim", least=0), section.width("qk_rope_head_dim", least=0)
         head = unknown("qk_nope_head_dim or qk_rope_head_dim is unknown")
         if nope.known and rope.known:
             formula = f"qk_nope_head_dim {nope.value} + qk_rope_head_dim {rope.value}"
@@ -134,8 +134,8 @@ def latent(*, indexer: bool = False, rotated: bool = True) -> Callable[[Section,
                     {section.at("head_dim"): stated[1], section.at("qk_nope_head_dim"): nope.value},
                     "read qk_nope_head_dim + qk_rope_head_dim instead; readers that trust head_dim size the cache wrongly",
                 )
-        rank = section.integer("kv_lora_rank")
-        keys = section.integer("index_head_dim") if indexer else None
+        rank = section.width("kv_lora_rank")
+        keys = section.width("index_head_dim") if indexer else None
         width = unknown("kv_lora_rank or qk_rope_head_dim is unknown")
         if rank.known and rope.known:
             formula = f"latent {rank.value} + rotated key {rope.value}"
@@ -144,7 +144,7 @@ def latent(*, indexer: bool = False, rotated: bool = True) -> Callable[[Section,
                 formula, numbers = f"{formula} + indexer key {keys.value}", numbers + keys.value
             width = Value(numbers, "derived", formula)
         sort = Value("multi-head latent", "family", section.origin)
-        return Attention(sort, num_heads, _as_many(num_heads), head, section.integer("v_head_dim"), width, NO_STATE)
+        return Attention(sort, num_heads, _as_many(num_heads), head, section.width("v_head_dim"), width, NO_STATE)
 
     return read
 

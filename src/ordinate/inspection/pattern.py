@@ -172,7 +172,7 @@ def nested(section: Section, count: int) -> list[str] | None:
     for entry in held[1]:
         if not (isinstance(entry, list) and len(entry) == 2 and isinstance(entry[0], list) and isinstance(entry[1], int)):
             return None
-        kinds += [NAMES.get(str(name), FULL) for name in entry[0]] * min(entry[1], count)
+        kinds += [NAMES.get(str(name), FULL) for name in entry[0]] * max(0, min(entry[1], count))
     return kinds[:count] if len(kinds) >= count else None
 
 

@@ -6,6 +6,7 @@ its file keeps the rest. Base and partial factor are looked for where the newest
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +19,7 @@ from ordinate.inspection.record import Encoding
 from ordinate.inspection.rotated_channels import rotated_channels
 from ordinate.inspection.rotation import Rotation
 from ordinate.inspection.scaling import ScalingRead, dialects, read_scaling
-from ordinate.inspection.section import Section
+from ordinate.inspection.section import TOKENS_LIMIT, Section
 from ordinate.spec import PositionSpec
 
 __all__ = ["NO_ROTATION", "RotaryRule", "rope", "rotation_spec"]
@@ -217,7 +218,7 @@ def _of_layers(frame: Frame, key: str, bases: list[Any]) -> Value:
     """The base of these layers, from a list with one base a layer."""
     path = frame.section.at(key)
     own = [bases[index] for index in frame.indices if index < len(bases)]
-    if not own or any(isinstance(base, bool) or not isinstance(base, int | float) or base <= 1 for base in own):
+    if not own or any(isinstance(base, bool) or not isinstance(base, int | float) or not 1 < base < 1e30 for base in own):
         return unknown(f"{path} gives these layers no usable base")
     if len(set(own)) > 1:
         return unknown(f"{path} gives layers of one kind different bases")
@@ -294,7 +295,10 @@ def _check(frame: Frame, rotation: Rotation) -> None:
     if not (rotation.base.known and rotation.ladder_dim and rotation.scaling is not None):
         return
     try:
-        inverse_frequencies(rotation.ladder_dim, rotation.base.value, rotation.scaling, None)
+        for length in (None, TOKENS_LIMIT):  # past every switch of the scalings that depend on it
+            ladder = inverse_frequencies(rotation.ladder_dim, rotation.base.value, rotation.scaling, length)
+            if not all(map(math.isfinite, ladder)):
+                raise ArithmeticError("a divisor is so small that a frequency is infinite")
     except (OrdinateError, ArithmeticError, ValueError) as error:
         listed = isinstance(rotation.scaling, LongRoPE)
         section.log.note(

@@ -30,11 +30,11 @@ def rotated_channels(frame: Frame, rule: RotaryRule, held: list[Section], scalin
     """
     section, head_dim = frame.section, frame.attention.head_dim
     if rule.slice_key:
-        return _even(section, section.integer(rule.slice_key))
+        return _even(section, section.width(rule.slice_key))
     if not head_dim.known:
         return unknown("the width of a head is unknown")
     proportional = scaling.rule.value == "proportional"
-    counts = [section.integer(key) for key in rule.count if section.has(key)]
+    counts = [section.width(key) for key in rule.count if section.has(key)]
     shares = [
         place.number("partial_rotary_factor", above=0, most=SHARE_LIMIT) for place in held if place.has("partial_rotary_factor")
     ]

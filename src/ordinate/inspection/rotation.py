@@ -70,9 +70,10 @@ class Rotation:
         if self.ladder_dim is None or self.base.value is None:
             return None
         try:
-            return inverse_frequencies(self.ladder_dim, self.base.value, scaling, length)
-        except OrdinateError:  # the finding that says why is made where the setting was read
+            ladder = inverse_frequencies(self.ladder_dim, self.base.value, scaling, length)
+        except (OrdinateError, ArithmeticError):  # the finding that says why is made where the setting was read
             return None
+        return ladder if all(map(math.isfinite, ladder)) else None
 
     def incomplete_pairs(self, context: int) -> int | None:
         """Pairs of one ladder that never complete a turn inside `context` tokens: wavelength 2 pi / frequency above it."""
@@ -118,8 +119,8 @@ class Rotation:
             "ladder_dim": self.ladder_dim,
             "inverse_frequencies": {"before": _listed(before), "after": _listed(after)},
             "wavelengths_tokens": {"before": _turns(before), "after": _turns(after)},
-            "cos_sin_factor": self.cos_sin_factor,
-            "softmax_factor": self.softmax_factor,
+            "cos_sin_factor": _finite(self.cos_sin_factor),
+            "softmax_factor": _finite(self.softmax_factor),
         }
 
 
@@ -127,6 +128,11 @@ def _listed(frequencies: tuple[float, ...] | None) -> list[float] | None:
     return None if frequencies is None else list(frequencies)
 
 
+def _finite(number: float | None) -> float | None:
+    """JSON has no infinity; only absurd settings lead there, and a finding says so."""
+    return number if number is not None and math.isfinite(number) else None
+
+
 def _turns(frequencies: tuple[float, ...] | None) -> list[float | None] | None:
     """Tokens of one whole turn of each pair; None for a pair that stands still."""
-    return None if frequencies is None else [2 * math.pi / f if f else None for f in frequencies]
+    return None if frequencies is None else [_finite(2 * math.pi / f) if f else None for f in frequencies]

@@ -14,10 +14,13 @@ from typing import Any
 from ordinate.inspection.provenance import Value, unknown
 from ordinate.inspection.record import Finding, Severity
 
-__all__ = ["Log", "Section"]
+__all__ = ["TOKENS_LIMIT", "Log", "Section"]
 
 TOKENS_LIMIT = 10**9
-"""No context, table or width of a real model reaches this."""
+"""No context or table of a real model reaches this."""
+
+WIDTH_LIMIT = 2**18
+"""No width of a real model reaches this; a ladder of frequencies has half as many entries, so it is worth a bound."""
 
 
 @dataclass
@@ -85,6 +88,10 @@ class Section:
     def integer(self, *keys: str, least: int = 1, most: int = TOKENS_LIMIT) -> Value:
         """A whole number in [least, most]."""
         return self._read(keys, lambda path, value: self._whole(path, value, least, most), _is_whole)
+
+    def width(self, *keys: str, least: int = 1) -> Value:
+        """A number of channels, heads or the like."""
+        return self.integer(*keys, least=least, most=WIDTH_LIMIT)
 
     def number(self, *keys: str, least: float = -math.inf, above: float = -math.inf, most: float = math.inf) -> Value:
         """A finite number, at least `least`, greater than `above` and at most `most`."""

@@ -47,7 +47,7 @@ def learned(
         table = Value(
             count, stated.source if not extra else "derived", f"{stated.detail} + {extra}" if extra else stated.detail
         )
-        usable = Value(count - skipped, "derived", f"{count} rows - {skipped} before position 0")
+        usable = Value(max(count - skipped, 0), "derived", f"{count} rows - {skipped} before position 0")
         return _table(frame, table, usable, dim, skipped)
 
     return read
