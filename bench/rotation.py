@@ -101,7 +101,8 @@ class NewMemory(TorchDispatchMode):
 def profile(way: Callable[[], object], rows: int = 6) -> list[tuple[str, float]]:
     """The operations that take longest, each with its share of the time."""
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as seen:
-        way()
+        for _ in range(10):
+            way()
     events = sorted(seen.key_averages(), key=lambda event: -event.self_cpu_time_total)
     total = sum(event.self_cpu_time_total for event in events)
     return [(event.key, event.self_cpu_time_total / total) for event in events[:rows]]
