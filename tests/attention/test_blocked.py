@@ -214,6 +214,28 @@ def test_a_query_that_sees_no_key_is_an_error_or_zeros():
     assert all(x.grad.isfinite().all() for x in (q, k, v))
 
 
+def test_in_a_compiled_function_the_loop_stays_outside_the_graph():
+    """New lengths add turns to the loop, not graphs."""
+    graphs = []
+
+    def counting(graph, example_inputs):
+        graphs.append(graph)
+        return graph.forward
+
+    def run(q, k, v):
+        steps = indices.consecutive(q.shape[2])
+        return attend(2 * q, k, v, query_positions=steps, encoding=ALiBi(HEADS), mask=Causal(), impl="blocked") + 1
+
+    torch._dynamo.reset()
+    compiled = torch.compile(run, backend=counting)
+    for tokens in (40, 70, 130):
+        q, k, v = (x.detach() for x in heads(tokens))
+        assert_close(compiled(q, k, v), run(q, k, v))
+        if tokens == 70:
+            after_two_lengths = len(graphs)
+    assert len(graphs) == after_two_lengths
+
+
 class EveryOther(Mask):
     """A rule of somebody's own that cannot be asked for a part."""
 

@@ -4,6 +4,9 @@ Compiling one kernel takes many seconds, so most of what is said here is tested 
 tensors and can be called on all pairs at once, and torch's own `create_block_mask` is the witness for blocks.
 """
 
+import subprocess
+import sys
+
 import pytest
 import torch
 from torch.nn.attention.flex_attention import create_block_mask, flex_attention
@@ -180,6 +183,13 @@ def test_scores_of_another_making_and_masks_of_another_kind_are_refused():
     regrouped = next(member for member in MEMBERS if isinstance(member.make(), SelfExtend)).make()
     with pytest.raises(RefusedError, match="got 'flex' with SelfExtend"):
         attend(q, k, v, encoding=regrouped, **row)
+
+
+def test_importing_attention_leaves_torch_s_compiler_alone():
+    """It takes seconds to import, and only who names impl="flex" needs it."""
+    program = "import sys, ordinate.attention; print([name for name in sys.modules if name.startswith('torch._dynamo')])"
+    run = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+    assert run.stdout.strip() == "[]"
 
 
 @pytest.mark.parametrize("tokens", [0, 1])

@@ -32,7 +32,6 @@ __all__ = ["blocked_attention"]
 _SCORES_AT_ONCE = 2**19  # numbers in one block of scores, all heads and rows together: 2 MB, fastest from 2^18 to 2^20
 
 
-@torch.compiler.disable(reason="a loop over blocks, as many as the lengths ask for")  # type: ignore[untyped-decorator]
 def blocked_attention(
     query: Tensor,
     key: Tensor,
@@ -60,7 +59,13 @@ def blocked_attention(
     if product is not None:  # its scores are one more term, beside a product that counts for nothing
         scale, terms = 0.0, (*terms, product)
     plan = _Plan.of(query, key, scale, tuple(terms), mask, positions)
-    learned = [tensor for term in terms for tensor in _learned(term)]
+    if torch.compiler.is_compiling():  # as many turns as the lengths ask for: no graph holds them
+        return torch.compiler.disable(_run)(plan, query, key, value)
+    return _run(plan, query, key, value)
+
+
+def _run(plan: _Plan, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+    learned = [tensor for term in plan.terms for tensor in _learned(term)]
     output, log_sum = _Blocked.apply(plan, query, key, value, *learned)
     return output, log_sum > float("-inf")
 

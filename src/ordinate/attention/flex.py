@@ -13,17 +13,19 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 from torch import Tensor
-from torch.nn.attention.flex_attention import BlockMask, flex_attention
 from torch.nn.functional import pad
 
 from ordinate.attention.masks import Both, Causal, Documents, Either, Mask, Not, Padding, Window
 from ordinate.attention.terms import ScoreTerm, on_token_axis
 from ordinate.errors import RefusedError
 from ordinate.position.distance_bias import ScoreMod, one_position, pair_distance
+
+if TYPE_CHECKING:  # torch's module brings in the compiler, which takes seconds: it is imported on first use
+    from torch.nn.attention.flex_attention import BlockMask
 
 __all__ = ["flex_attention_output"]
 
@@ -86,6 +88,8 @@ def flex_attention_output(
 
 @functools.cache
 def _compiled() -> Callable[..., Any]:
+    from torch.nn.attention.flex_attention import flex_attention
+
     return torch.compile(flex_attention, fullgraph=True, dynamic=False)
 
 
@@ -147,6 +151,8 @@ def _block_mask(
     device: torch.device,
 ) -> tuple[BlockMask, Tensor]:
     """Which blocks of pairs a kernel has to visit and which of them it has to ask pair by pair; and which queries see a key."""
+    from torch.nn.attention.flex_attention import BlockMask
+
     queries, keys = lengths
     unfilled = slice(0, keys)
     some, whole, seen = [], [], []
