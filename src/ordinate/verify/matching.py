@@ -46,7 +46,8 @@ def diagnose(
             subject, case = make()
         except Exception:
             continue  # a fault that has no meaning for these settings
-        explained, elsewhere = _explains(failed, subject, case)
+        asked = [one for one in failed if not signature.laws or one.law.id in signature.laws]
+        explained, elsewhere = _explains(asked, subject, case)
         own = [law for law in explained if (law in by_settings) == signature.of_settings]
         if not own or (held and _fails_elsewhere(held, subject, case)):
             continue

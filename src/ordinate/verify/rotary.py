@@ -154,7 +154,7 @@ def _suspects(
 ) -> Iterator[tuple[Signature, Callable[[], tuple[Any, Any]]]]:
     found = subject.remembered.get("found")
     layouts = [case.known.as_built] if found is not None and found.layout else ["half", "interleaved"]
-    signs = [case.known.sign] if found is not None and found.layout else [1, -1]
+    signs = [case.known.sign] if found is not None and found.layout and not found.mixed_signs else [1, -1]
     for signature in SIGNATURES.values() if among is None else among:
         if signature.kind != "rotary":
             continue

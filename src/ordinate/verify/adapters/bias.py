@@ -84,9 +84,15 @@ class BiasSubject:
         """How it is called."""
         return str(self.shape)
 
-    def __call__(self, query_positions: Tensor, key_positions: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
+    def __call__(
+        self,
+        query_positions: Tensor,
+        key_positions: Tensor,
+        dtype: torch.dtype = torch.float32,
+        key_mask: Tensor | None = None,
+    ) -> Tensor:
+        """The bias; `key_mask` [B, S] says which keys are real where positions alone cannot."""
         self._can(self.remembered.get("as", self.shape), query_positions, key_positions, dtype)
-        rows = max(query_positions.ndim, key_positions.ndim) == 2
         distance = query_positions.unsqueeze(-1) - key_positions.unsqueeze(-2)
         given = {
             "query_positions": query_positions,
@@ -95,16 +101,14 @@ class BiasSubject:
             "key_length": key_positions.shape[-1],
             "length": key_positions.shape[-1],
             "num_heads": self.settings.num_heads,
-            "key_mask": torch.ones(1, key_positions.shape[-1], dtype=torch.long),
+            "key_mask": torch.ones(1, key_positions.shape[-1], dtype=torch.long) if key_mask is None else key_mask,
             "distance": self.shape.sign * distance,
             "dtype": dtype,
         }
-        if rows and "key_mask" in self.shape.plan.roles:
-            given["key_mask"] = (key_positions.diff(dim=-1, prepend=key_positions[:, :1] - 1) > 0).long()
         answer = self.native.tensor(self.native.call(*self.shape.plan.arguments(given))).detach()
         if self.shape.gives == "slopes" and "distance" not in self.shape.plan.roles and answer.ndim < 3:
             told = answer.double().abs().reshape(-1, 1, 1)
-            return (-told * distance.double()).unsqueeze(0)
+            return -told * (distance.double()[None, None] if distance.ndim == 2 else distance.double().unsqueeze(1))
         if self.shape.gives == "buckets":
             return answer.reshape(1, 1, *distance.shape[-2:])
         return _four_axes(answer, self.settings.num_heads, query_positions.shape[-1], key_positions.shape[-1])

@@ -147,7 +147,7 @@ def adapt_embedding(
     native = Native(subject, seconds)
     shapes = (
         EmbeddingShape(plan, axes, positions=form)
-        for plan in plans(native.targets[0], _KNOWN, _GUESSES)
+        for plan in _plans(native)
         for axes in (([order] if order else ["BTD", "TBD"]) if "x" in plan.roles else ["BTD"])
         for form in (("BT", "T") if "positions" in plan.roles else ("T",))
     )
@@ -158,6 +158,12 @@ def adapt_embedding(
         expected="an embedding that can be called with positions, embeddings or a length",
         todo="wrap it as fn(positions) -> [T, D]",
     )[1]
+
+
+def _plans(native: Native) -> list[Plan]:
+    """By name and by guess; a lone tensor may be positions, whatever it is called (`input` of torch's Embedding)."""
+    found = plans(native.targets[0], _KNOWN, _GUESSES)
+    return found + [Plan(("positions",), plan.names) for plan in found if plan.roles == ("x",)]
 
 
 def _score(candidate: EmbeddingSubject, settings: EmbeddingSettings) -> tuple[int, EmbeddingSubject]:

@@ -61,13 +61,13 @@ class Decoder(nn.Module):
 
     def _positions(self, mask: Tensor, seen: int, count: int, given: Tensor | None) -> Tensor:
         step = seen > 0
+        if given is not None:
+            return given
         if step and self.fault == "decoder-steps-at-zero":
             return torch.zeros(mask.shape[0], count, dtype=torch.long)
         if step and self.fault == "decoder-steps-by-cache-length":
             return torch.arange(seen, seen + count).expand(mask.shape[0], -1)
         ahead = 1 if step and self.fault == "decoder-steps-one-ahead" else 0
-        if given is not None:
-            return given + ahead
         if self.fault == "decoder-padding-counts":
             return torch.arange(seen, seen + count).expand(mask.shape[0], -1)
         return (mask.long().cumsum(-1) - 1).clamp_min(0)[:, -count:] + ahead

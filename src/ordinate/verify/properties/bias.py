@@ -148,7 +148,7 @@ def _padding(subject: BiasSubject, settings: BiasSettings) -> Seen:
     mask = torch.ones(2, 9, dtype=torch.long)
     mask[1, :4] = 0
     positions = (mask.cumsum(-1) - 1).clamp_min(0)
-    values = subject.fresh()(positions, positions)
+    values = subject.fresh()(positions, positions, key_mask=mask)
     if values.shape[0] != 2:
         raise unsupported("it has one bias for all rows")
     steps = torch.arange(5)

@@ -96,6 +96,17 @@ def _decode_padded(subject: DecoderSubject, s: DecoderSettings) -> Seen:
     return _same("logits of single tokens behind a padded prefill", got, subject.fresh().logits(tokens[1:, 4:])[:, 3:], s)
 
 
+def _decode_padded_alone(subject: DecoderSubject, s: DecoderSettings) -> Seen:
+    if not subject.names.get("positions"):
+        raise unsupported("it takes no positions: the mask alone is looked at above")
+    tokens = _tokens(s, s.tokens)
+    mask = torch.ones_like(tokens)
+    mask[1, :4] = 0
+    got = subject.fresh().decoded(tokens, 7, None, mask)[1:, 7:]
+    what = "logits of single tokens behind a padded prefill, given a mask and no positions"
+    return _same(what, got, subject.fresh().logits(tokens[1:, 4:])[:, 3:], s)
+
+
 def _neighbour(subject: DecoderSubject, s: DecoderSettings) -> Seen:
     """A short row padded on the right beside a long one: what stands behind it must not reach it."""
     tokens = _tokens(s, s.long)
@@ -130,6 +141,7 @@ DECODER = (
     Property("left-padding", "Padding on the left changes nothing for real tokens", _padding),
     Property("left-padding-by-mask", "So it does where the caller gives a mask and no positions", _padding_alone),
     Property("padded-decode", "Tokens decoded behind a padded prefill are those of the row alone", _decode_padded),
+    Property("padded-decode-by-mask", "So they are where the caller gives a mask and no positions", _decode_padded_alone),
     Property("batch-neighbour", "A row does not depend on a longer one beside it", _neighbour),
     Property("earlier-calls", "A result does not depend on earlier calls of other lengths", _earlier),
     Property("input-untouched", "Tokens are as before the call", _untouched),

@@ -15,6 +15,8 @@ from ordinate.verify.signatures.signature import signature
 
 __all__: list[str] = []
 
+DECODING = ("prefill-equals-decode", "long-decode", "padded-decode-by-mask")
+
 
 class _Misused(DecoderSubject):
     """The subject, given positions by this class where the caller gave none."""
@@ -25,6 +27,11 @@ class _Misused(DecoderSubject):
     def fresh(self) -> DecoderSubject:
         return type(self)(super().fresh())
 
+    def unless_given(self, positions: Tensor | None) -> None:
+        """A decoder that is told positions has none of its own to get wrong."""
+        if positions is not None:
+            raise unsupported("positions were given")
+
     def counted(self, tokens: Tensor) -> Tensor:
         if not self.names.get("positions"):
             raise unsupported("it takes no positions")
@@ -34,6 +41,7 @@ class _Misused(DecoderSubject):
 @signature(
     "decoder-padding-counts",
     family="padding and packing",
+    laws=("left-padding-by-mask", "padded-decode-by-mask"),
     kind="decoder",
     read=from_mask,
     says="padding counted as tokens: positions 0, 1, 2, ... over the whole row",
@@ -41,16 +49,24 @@ class _Misused(DecoderSubject):
 )
 class _PaddingCounts(_Misused):
     def logits(self, tokens: Tensor, positions: Tensor | None = None, key_mask: Tensor | None = None) -> Tensor:
-        if positions is None and key_mask is not None:
-            if bool(key_mask[:, 0].all()):
-                raise unsupported("no row is padded on the left")
-            positions = self.counted(tokens)
-        return super().logits(tokens, positions, key_mask)
+        if key_mask is None:
+            return super().logits(tokens, positions, key_mask)
+        self.unless_given(positions)
+        if bool(key_mask[:, 0].all()):
+            raise unsupported("no row is padded on the left")
+        return super().logits(tokens, self.counted(tokens), key_mask)
+
+    def decoded(  # type: ignore[override]
+        self, tokens: Tensor, prefill: int, positions: Tensor | None = None, key_mask: Tensor | None = None
+    ) -> Tensor:
+        self.unless_given(positions)
+        return super().decoded(tokens, prefill, self.counted(tokens), key_mask)
 
 
 @signature(
     "decoder-steps-at-zero",
     family="offset and cache",
+    laws=DECODING,
     kind="decoder",
     read=appended,
     says="single tokens decoded at position 0",
@@ -60,13 +76,15 @@ class _StepsAtZero(_Misused):
     def decoded(  # type: ignore[override]
         self, tokens: Tensor, prefill: int, positions: Tensor | None = None, key_mask: Tensor | None = None
     ) -> Tensor:
-        own = self.counted(tokens) if positions is None else positions
+        self.unless_given(positions)
+        own = self.counted(tokens) if key_mask is None else (key_mask.long().cumsum(-1) - 1).clamp_min(0)
         return super().decoded(tokens, prefill, own, key_mask, torch.zeros_like(own))
 
 
 @signature(
     "decoder-steps-one-ahead",
     family="offset and cache",
+    laws=DECODING,
     kind="decoder",
     read=appended,
     says="single tokens decoded one position too far",
@@ -76,13 +94,15 @@ class _StepsAhead(_Misused):
     def decoded(  # type: ignore[override]
         self, tokens: Tensor, prefill: int, positions: Tensor | None = None, key_mask: Tensor | None = None
     ) -> Tensor:
-        own = self.counted(tokens) if positions is None else positions
+        self.unless_given(positions)
+        own = self.counted(tokens) if key_mask is None else (key_mask.long().cumsum(-1) - 1).clamp_min(0)
         return super().decoded(tokens, prefill, own, key_mask, own + 1)
 
 
 @signature(
     "decoder-steps-by-cache-length",
     family="padding and packing",
+    laws=DECODING,
     kind="decoder",
     read=appended,
     says="single tokens decoded at the length of the cache, padding included",
@@ -92,13 +112,15 @@ class _StepsByCache(_Misused):
     def decoded(  # type: ignore[override]
         self, tokens: Tensor, prefill: int, positions: Tensor | None = None, key_mask: Tensor | None = None
     ) -> Tensor:
-        own = self.counted(tokens) if positions is None else positions
+        self.unless_given(positions)
+        own = self.counted(tokens) if key_mask is None else (key_mask.long().cumsum(-1) - 1).clamp_min(0)
         return super().decoded(tokens, prefill, own, key_mask, self.counted(tokens))
 
 
 @signature(
     "decoder-mask-ignored",
     family="padding and packing",
+    laws=("left-padding", "left-padding-by-mask", "padded-decode", "padded-decode-by-mask"),
     kind="decoder",
     read=from_mask,
     says="the mask of keys ignored: padding is attended to",
@@ -108,10 +130,16 @@ class _MaskIgnored(_Misused):
     def logits(self, tokens: Tensor, positions: Tensor | None = None, key_mask: Tensor | None = None) -> Tensor:
         return super().logits(tokens, positions, None)
 
+    def decoded(  # type: ignore[override]
+        self, tokens: Tensor, prefill: int, positions: Tensor | None = None, key_mask: Tensor | None = None
+    ) -> Tensor:
+        return super().decoded(tokens, prefill, positions, None)
+
 
 @signature(
     "decoder-without-cache",
     family="offset and cache",
+    laws=(*DECODING, "padded-decode"),
     kind="decoder",
     read=consecutive,
     says="single tokens decoded without what came before: the cache has no effect",

@@ -155,11 +155,11 @@ class _Growing:
 
     def __call__(self, query: Tensor, key: Tensor, positions: Tensor) -> tuple[Tensor, Tensor]:
         last = int(positions.max()) + 1 if positions.numel() else 0
-        from_zero = positions.ndim == 1 and bool((positions == torch.arange(len(positions))).all())
+        from_zero = bool((positions == torch.arange(positions.shape[-1])).all())
         if last > len(self.kept):
             theta = angles(self.s, positions.to(query.dtype), 1)
             if from_zero:
-                self.kept = theta
+                self.kept = theta if theta.ndim == 2 else theta[0]
         else:
             theta = self.kept[positions]
         return turn(query, positions, self.s, theta=theta), turn(key, positions, self.s, theta=theta)

@@ -32,6 +32,7 @@ class Signature:
         shown: settings under which it can be seen at all, beyond the usual ones.
         seen: where it was met in the wild.
         of_settings: whether the fault is that right code has another setting than the one stated.
+        laws: the only properties that it can explain; empty means any.
     """
 
     id: str
@@ -43,10 +44,11 @@ class Signature:
     shown: Mapping[str, Any] = field(default_factory=dict)
     seen: str = ""
     of_settings: bool = False
+    laws: tuple[str, ...] = ()
 
     def read_at(self) -> str:
         """File and line to read, from the package's folder on: `ordinate/position/rotary.py:38`."""
-        thing = inspect.unwrap(self.read.fget) if isinstance(self.read, property) else self.read
+        thing: Any = self.read.fget if isinstance(self.read, property) else self.read
         path = Path(inspect.getsourcefile(thing) or "").resolve()
         line = inspect.getsourcelines(thing)[1]
         return f"{path.relative_to(Path(ordinate.__file__).resolve().parents[1])}:{line}"
@@ -62,13 +64,14 @@ def signature(
     shown: Mapping[str, Any] | None = None,
     seen: str = "",
     of_settings: bool = False,
+    laws: tuple[str, ...] = (),
 ) -> Callable[[Callable[[Any], Any]], Callable[[Any], Any]]:
     """Enter the decorated maker into `SIGNATURES`."""
 
     def enter(make: Callable[[Any], Any]) -> Callable[[Any], Any]:
         assert name not in SIGNATURES, name
         assert family in FAMILIES, family
-        SIGNATURES[name] = Signature(name, family, kind, says, make, read, dict(shown or {}), seen, of_settings)
+        SIGNATURES[name] = Signature(name, family, kind, says, make, read, dict(shown or {}), seen, of_settings, laws)
         return make
 
     return enter
