@@ -2,8 +2,8 @@
 
 "bare" is what a reader would write by hand: one product for queries, keys and values, `scaled_dot_product_attention` with
 is_causal, one product for the output; "bare, turned" has queries and keys rotated by transformers' formula in between. Ours
-does the same with positions checked, the mask made from them, and the rotation of the encoding. Beside them a whole decoder against
-transformers'. Interleaved, medians. Run: python bench/prefill.py
+does the same with positions checked, the mask made from them, and the rotation of the encoding. Beside them a whole decoder
+against transformers'. Interleaved, medians. Run: python bench/prefill.py
 """
 
 from __future__ import annotations

@@ -59,9 +59,14 @@ class Block(nn.Module):
         self.feed_forward_norm = RMSNorm(dim, norm_eps)
         self.feed_forward = SwiGLU(dim, hidden_dim, bias=bias)
 
-    def forward(self, x: Tensor, now: Plan, layer: int) -> Tensor:
-        """[B, T, dim] to [B, T, dim] under a plan that all layers of its kind share."""
-        x = x + self.attention.planned(self.attention_norm(x), now, layer)[0]
+    def forward(self, x: Tensor, batch: int, now: Plan, layer: int, only: Tensor | None = None) -> Tensor:
+        """The tokens of `batch` rows, [B T, dim] to [B T, dim], under a plan that all layers of its kind share.
+
+        With `only`, numbers of tokens, the others end at attention: they have left their keys, and nobody asks for more.
+        """
+        x = x + self.attention.planned(self.attention_norm(x), batch, now, layer)[0]
+        if only is not None:
+            x = x.index_select(0, only)
         return x + self.feed_forward(self.feed_forward_norm(x))
 
 
@@ -195,13 +200,14 @@ class Decoder(nn.Module):
             assert positions is not None
             x = x + one.encode(positions).to(x.dtype)
         plans = self._plans(x, positions, token_mask, documents, cache, group)
+        x = x.flatten(0, 1)
+        only = _last_tokens(input_ids, token_mask) if last_only else None
         for layer, (block, window) in enumerate(zip(self.blocks, self.windows, strict=True)):
-            x = block(x, plans[window], layer)
+            x = block(x, sizes["B"], plans[window], layer, only if layer + 1 == len(self.blocks) else None)
         next(iter(plans.values())).close()
         x = self.norm(x)
-        if last_only:
-            x = x[:, -1:] if token_mask is None else _last_real(x, token_mask)
-        return linear(x, self.embedding.weight) if self.head is None else self.head(x)
+        logits = linear(x, self.embedding.weight) if self.head is None else self.head(x)
+        return logits.unflatten(0, (sizes["B"], -1))
 
     def new_cache(self, batch: int, *, capacity: int | None = None, growing: bool = False, sink_keys: int = 0) -> KVCache:
         """An empty cache for all layers.
@@ -336,8 +342,10 @@ class Decoder(nn.Module):
         cache.check_model(len(self.blocks), batch, self.embedding.weight)
 
 
-def _last_real(x: Tensor, token_mask: Tensor) -> Tensor:
-    """[B, 1, dim] of the last real token of each row."""
-    steps = torch.arange(x.shape[1], device=x.device)
-    last = torch.where(token_mask.bool(), steps, 0).amax(-1)
-    return x[torch.arange(len(x), device=x.device), last].unsqueeze(1)
+def _last_tokens(input_ids: Tensor, token_mask: Tensor | None) -> Tensor:
+    """[B]: the place of each row's last real token among the tokens of all rows."""
+    batch, tokens = input_ids.shape
+    starts = torch.arange(0, batch * tokens, tokens, device=input_ids.device)
+    if token_mask is None:
+        return starts + tokens - 1
+    return starts + torch.where(token_mask.bool(), torch.arange(tokens, device=input_ids.device), 0).amax(-1)

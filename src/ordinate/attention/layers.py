@@ -189,15 +189,28 @@ class MultiHeadAttention(nn.Module):
             token_mask=token_mask,
             cache=cache,
         )
-        output, weights = self.planned(x, now, return_weights=return_weights)
+        output, weights = self.planned(x.flatten(0, 1), sizes["B"], now, return_weights=return_weights)
         now.close()
+        output = output.unflatten(0, x.shape[:2])
         return output if weights is None else (output, weights)
 
-    def planned(self, x: Tensor, now: Plan, layer: int = 0, *, return_weights: bool = False) -> tuple[Tensor, Tensor | None]:
-        """Self-attention under a plan that the layers of a model share; `layer` is this one's number in the cache."""
-        batch, tokens, _ = x.shape
-        heads, shared, dim = self.num_heads, self.num_key_value_heads, self.head_dim
-        projected = self.query_key_value(x).view(batch, tokens, heads + 2 * shared, dim).transpose(1, 2)
+    def planned(
+        self, x: Tensor, batch: int, now: Plan, layer: int = 0, *, return_weights: bool = False
+    ) -> tuple[Tensor, Tensor | None]:
+        """Self-attention under a plan that the layers of a model share.
+
+        Args:
+            x: the tokens of all rows, one row below the other, [B T, dim]: products of matrices are quickest so.
+            batch: rows B.
+            now: the plan.
+            layer: this one's number in the cache.
+            return_weights: as in `forward`.
+
+        Returns:
+            [B T, dim], and the weights [B, H, T, S] or None.
+        """
+        heads, shared = self.num_heads, self.num_key_value_heads
+        projected = self.query_key_value(x).view(batch, -1, heads + 2 * shared, self.head_dim).transpose(1, 2)
         both, value = projected.narrow(1, 0, heads + shared), projected.narrow(1, heads + shared, shared)
         if now.turn is not None and self.query_norm is None:
             both = now.turn(both)  # queries and keys at once
@@ -296,7 +309,7 @@ class MultiHeadAttention(nn.Module):
         attended, weights = now.attend(
             now.encode_query(query), key, value, scale=self.scale, impl=self.impl, return_weights=return_weights
         )
-        output = self.output(attended)
+        output = self.output(attended).unflatten(0, (batch, tokens))
         return output if weights is None else (output, weights)
 
     def _memory_heads(self, memory: Tensor) -> tuple[Tensor, Tensor]:

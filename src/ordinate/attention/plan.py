@@ -135,7 +135,7 @@ class Plan:
     def attend(
         self, query: Tensor, key: Tensor, value: Tensor, *, scale: float, impl: Implementation, return_weights: bool
     ) -> tuple[Tensor, Tensor | None]:
-        """Output [B, T, H V] for encoded queries and extended keys and values; weights where they are asked for."""
+        """Output [B T, H V] for encoded queries and extended keys and values; weights where they are asked for."""
         if self.direct and not return_weights:
             return self._kernel(query, key, value, scale), None
         left = [_ScoresOnly(one) if _acts(one) else one for one in self.encodings if _scores(one)]
@@ -150,8 +150,9 @@ class Plan:
         }
         if return_weights:
             output, weights = attend(query, key, value, return_weights=True, **settings)  # type: ignore[call-overload]
-            return output.transpose(1, 2).flatten(2), weights
-        return attend(query, key, value, **settings).transpose(1, 2).flatten(2), None  # type: ignore[call-overload]
+        else:
+            output, weights = attend(query, key, value, **settings), None  # type: ignore[call-overload]
+        return _side_by_side(output), weights
 
     def _kernel(self, query: Tensor, key: Tensor, value: Tensor, scale: float) -> Tensor:
         batch, heads, length, dim = query.shape
@@ -169,7 +170,7 @@ class Plan:
         )
         if self.unseen is not None:
             output = output.masked_fill(self.unseen, 0.0)
-        return output.reshape(batch, 1, -1) if length == 1 else output.transpose(1, 2).flatten(2)
+        return output.reshape(batch, -1) if length == 1 else _side_by_side(output)
 
     def close(self) -> None:
         """Every layer is done: the cache counts the new tokens."""
@@ -293,8 +294,12 @@ def settle(
         visible = None if extra is None else extra.unsqueeze(1)
         if mask is not None and not causal and not sees_all:
             allowed = mask.visible(*order)
-            check_mask(mask, allowed, (batch, 1, _tokens(positions, axes), _tokens(key_positions, axes)))
-            visible = allowed if visible is None else allowed & visible
+            direct = allowed.ndim < 4 or allowed.shape[1] == 1
+            if direct:
+                check_mask(mask, allowed, (batch, 1, _tokens(positions, axes), _tokens(key_positions, axes)))
+                visible = allowed if visible is None else allowed & visible
+            else:  # a rule that differs from head to head: `attend` sees to it
+                visible = None
         if visible is not None:
             visible, unseen = _settled(visible, token_mask)
     elif token_mask is not None:
@@ -349,6 +354,11 @@ def _within(window: Window, order: tuple[Tensor, Tensor]) -> bool:
     if torch.compiler.is_compiling() or order[0].numel() == 0 or order[1].numel() == 0:
         return False
     return bool(order[0].max() - order[1].min() < window.window_keys)
+
+
+def _side_by_side(output: Tensor) -> Tensor:
+    """[B, H, T, V] to [B T, H V]."""
+    return output.transpose(1, 2).flatten(2).flatten(0, 1)
 
 
 def _acts(encoding: Encoding) -> bool:
