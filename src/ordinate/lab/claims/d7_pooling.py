@@ -125,9 +125,9 @@ def pooling(
             f"{len(seeds)} seeds): the mean adds 38 tokens of noise to two of signal, the learned query puts {on_marked:.0%} "
             f"of its weight on those two. Where all tokens matter alike the gain is {told['control']} points: there is nothing "
             "to choose. So the article's gain says that its data have few telling tokens, not that attention pools better as "
-            f"A network on each token in front of the mean can learn to silence the others and reaches {between} here with the "
-            "same training, so what counts is that something chooses. Choosing by a network is slower to learn and, in the end, "
-            "stronger on these data: the --full version trains ten times as long and shows it.",
+            f"such. A network on each token in front of the mean can learn to silence the others and reaches {between} here "
+            "with the same training, so what counts is that something chooses. Choosing by a network is slower to learn and, "
+            "in the end, stronger on these data: the --full version trains ten times as long and shows it.",
         },
         inputs=f"rows of {_TOKENS} tokens of {_DIM} channels; {size.steps} steps of {size.batch} new rows, Adam; tested on "
         f"{size.tested:,} rows; seeds {', '.join(map(str, seeds))}",
