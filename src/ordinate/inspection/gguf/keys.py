@@ -65,4 +65,5 @@ def _is_number(value: Any) -> bool:
 
 
 def is_count(value: Any) -> bool:
+    """Whether `value` is a whole number that a header may mean as a count: below 2^40, so nothing is allocated on its word."""
     return isinstance(value, int) and not isinstance(value, bool) and value < 2**40
