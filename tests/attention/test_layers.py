@@ -7,7 +7,7 @@ import torch
 from torch import nn
 from torch.testing import assert_close
 
-from ordinate.attention import Causal, Documents, KVCache, MultiHeadAttention, Padding, Window
+from ordinate.attention import Causal, Documents, KVCache, Mask, MultiHeadAttention, Padding, Window
 from ordinate.attention.norm import RMSNorm
 from ordinate.attention.plan import Turn
 from ordinate.errors import ArgumentError, ArgumentTypeError, RefusedError, ShapeError
@@ -194,6 +194,29 @@ def test_named_implementations_agree_with_auto_forward_and_backward(encoding, ma
     for other in results[1:]:
         for ours, theirs in zip(results[0], other, strict=True):
             assert_close(ours, theirs, rtol=1e-7, atol=1e-7)
+
+
+class OddHeadsLookBack(Mask):
+    """Odd heads see what is before them, even heads all."""
+
+    def visible(self, query_positions, key_positions):
+        back = key_positions.unsqueeze(-2) <= query_positions.unsqueeze(-1)
+        of_heads = torch.stack([back if head % 2 else torch.ones_like(back) for head in range(HEADS)], dim=-3)
+        return of_heads if of_heads.ndim == 4 else of_heads.unsqueeze(0)
+
+
+def test_a_rule_may_differ_from_head_to_head():
+    layer, steps, x = made(num_key_value_heads=2), indices.consecutive(TOKENS), stream()
+    _, weights = layer(x, steps, mask=OddHeadsLookBack(), return_weights=True)
+    future = torch.ones(TOKENS, TOKENS).triu(1).bool()
+    assert (weights[:, :, future].sum(-1) > 0).tolist() == [[True, False, True, False]] * 2
+    layer.impl = "reference"
+    want = layer(x, steps, mask=OddHeadsLookBack())
+    layer.impl = "auto"
+    assert_close(layer(x, steps, mask=OddHeadsLookBack()), want, rtol=1e-9, atol=1e-9)
+    with torch.inference_mode():
+        cache = layer.new_cache(2, capacity=TOKENS)
+        assert_close(in_chunks(layer, x, steps, cache, OddHeadsLookBack() & Causal(), [14]), layer(x, steps, mask=Causal()))
 
 
 def test_a_memory_is_read_once_and_remembered():
