@@ -249,15 +249,22 @@ def _print_signatures(as_json: bool) -> None:
 def _print_report(proof: bool, as_json: bool) -> None:
     from ordinate.cli.tables import answer_json, emit
 
+    def progress(words: str) -> None:
+        typer.echo(words, err=True)
+
     if proof:
-        from ordinate.verify.proof import prove, table_of
+        from ordinate.verify import proof as proofs
+
+        rows = proofs.prove(progress)
+        told, table, wrong = [row.to_dict() for row in rows], proofs.table_of(rows), any(not row.right for row in rows)
     else:
-        from ordinate.verify.peers import look_at_peers as prove  # type: ignore[assignment]
-        from ordinate.verify.peers import table_of
-    rows = prove(progress=lambda words: typer.echo(words, err=True))
+        from ordinate.verify import peers
+
+        found = peers.look_at_peers(progress)
+        told, table, wrong = [row.to_dict() for row in found], peers.table_of(found), False
     if as_json:
-        answer_json([row.to_dict() for row in rows])
+        answer_json(told)
     else:
-        emit(table_of(rows))
-    if proof and any(not row.right for row in rows):
+        emit(table)
+    if wrong:
         raise typer.Exit(1)

@@ -1,7 +1,7 @@
 """`check_axial`: tables of positions with several axes, held to the laws that need no formula.
 
-A table for a grid that starts at an offset is that part of a larger grid's table. What the table holds (angles, cosines and sines,
-vectors) does not matter for that.
+A table for a grid that starts at an offset is that part of a larger grid's table. What the table holds (angles, cosines and
+sines, vectors) does not matter for that.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ class _AxialSubject:
 
     def __init__(self, native: Native) -> None:
         self.native = native
+        self.remembered: dict[str, Any] = {}
 
     def fresh(self) -> _AxialSubject:
         return _AxialSubject(self.native.fresh())

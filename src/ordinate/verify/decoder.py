@@ -65,9 +65,7 @@ def check_decoder(
     return replace(verdict, wall_seconds=time.perf_counter() - started)
 
 
-def judge_decoder(
-    subject: DecoderSubject, settings: DecoderSettings, name: str, only: Sequence[str] | None = None
-) -> Verdict:
+def judge_decoder(subject: DecoderSubject, settings: DecoderSettings, name: str, only: Sequence[str] | None = None) -> Verdict:
     """The verdict on a subject in its one shape."""
     observed = observed_in_turn(chosen(DECODER, only), subject, settings)
 

@@ -1,7 +1,7 @@
 """What a rotation is, read off its own numbers: pairs, direction, frequencies, factor.
 
-A rotation is linear, so its matrix at a position says all. The matrix is had by turning the unit vectors; frequencies follow from
-angles at 1, 2, 4, ... by unwrapping. Nothing here knows the settings.
+A rotation is linear, so its matrix at a position says all. The matrix is had by turning the unit vectors; frequencies follow
+from angles at 1, 2, 4, ... by unwrapping. Nothing here knows the base.
 """
 
 from __future__ import annotations

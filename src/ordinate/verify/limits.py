@@ -1,8 +1,8 @@
 """A time limit on calls into code that is not ours.
 
 Where a signal can be had (main thread, POSIX) a timer raises inside the subject, so even `while True` ends; elsewhere the call
-runs in a daemon thread that is abandoned. Neither can end a loop inside C code that never comes back to Python: the command line
-therefore runs the whole check in a process of its own, which it ends.
+runs in a daemon thread that is abandoned. Neither can end a loop inside C code that never comes back to Python: the command
+line therefore runs the whole check in a process of its own, which it ends.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """From what failed to a likely cause: every known fault is asked the same questions, and its numbers compared.
 
-A fault explains a failed property where it fails there too with the same numbers. It is a cause only if it fails nowhere that the
-subject holds; it is a complete one if it explains all that failed. Two faults at once are then two causes, each for its part.
+A fault explains a failed property where it fails there too with the same numbers. It is a cause only if it fails nowhere that
+the subject holds; it is a complete one if it explains all that failed. Two faults at once are two causes, each for its part.
 """
 
 from __future__ import annotations
@@ -62,7 +62,8 @@ def diagnose(
 
 def _explains(failed: Sequence[Observed], subject: Any, case: Any) -> tuple[list[str], int]:
     """Ids of what the fault explains, and how many failed properties it contradicts (fails there too, in other numbers)."""
-    explained, contradicted = [], 0
+    explained: list[str] = []
+    contradicted = 0
     for number, one in enumerate(failed):
         if number == SCREENED and not explained:
             return [], contradicted  # what resembles none of the first will not resemble the rest
@@ -110,7 +111,7 @@ def _same(one: Sequence[Tensor], other: Sequence[Tensor]) -> bool:
 def _needed(ranked: list[Cause]) -> list[Cause]:
     """Without those that explain nothing that a better one does not."""
     covered: set[str] = set()
-    kept = []
+    kept: list[Cause] = []
     for cause in ranked:
         ties = [other for other in kept if other.explains == cause.explains]
         if set(cause.explains) - covered or ties:

@@ -1,7 +1,7 @@
 """`check_model`: whether the tables that a loaded model computes are those that its config says.
 
-The expectations come from the config alone, read by `ordinate.inspection`. What is held to them is whatever the model now has: a
-config edited after loading, a cast, a save and a load all show.
+The expectations come from the config alone, read by `ordinate.inspection`. What is held to them is whatever the model now has:
+a config edited after loading, a cast, a save and a load all show.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def check_model(
     return Verdict(
         subject=name or f"{type(model).__module__}:{type(model).__qualname__}",
         kind="model",
-        adapter=f"config {told.get('model_type', 'of no type')}, read by ordinate.inspection; modules called as (x, position_ids)",
+        adapter=f"config {told.get('model_type')}, read by ordinate.inspection; modules called as (x, position_ids)",
         assumed=("tables alone do not say which channels make a pair: the layout is the config's",),
         identified=identified,
         outcomes=tuple(outcomes),
@@ -221,14 +221,15 @@ def _settings(layer: LayerKind, inspection: Inspection) -> RotarySettings:
 
 def _rebuilt(subject: RotarySubject, maker: nn.Module, settings: RotarySettings, where: str) -> Observed:
     """The same class built anew from the config as it now stands: what a save and a load would give."""
-    inner = maker.inner if isinstance(maker, _OfLayer) else maker
+    inner: nn.Module = maker.inner if isinstance(maker, _OfLayer) else maker
 
     def look(subject: RotarySubject, _: Any) -> Seen:
         assert isinstance(inner, nn.Module)
-        config = getattr(inner, "config", None)
+        config: Any = getattr(inner, "config", None)
         if config is None:
             raise unsupported("the module keeps no config")
-        anew = type(inner)(config)
+        kind: Any = type(inner)
+        anew: nn.Module = kind(config)
         other = _OfLayer(anew, maker.layer_type) if isinstance(maker, _OfLayer) else anew
         x = torch.randn(1, settings.num_heads, 16, settings.head_dim, generator=torch.Generator().manual_seed(0))
         steps = torch.arange(16)
@@ -276,11 +277,13 @@ def _reloaded(model: nn.Module, inspection: Inspection, small: bool) -> Outcome:
     def look(_: Any, __: Any) -> Seen:
         if not small:
             raise unsupported(f"more than {SMALL_PARAMETERS:,} parameters: see rebuilt-from-config")
-        if not hasattr(model, "save_pretrained"):
+        kind: Any = type(model)
+        save: Any = getattr(model, "save_pretrained", None)
+        if save is None:
             raise unsupported("the model cannot be saved")
         with tempfile.TemporaryDirectory() as folder:
-            model.save_pretrained(folder)
-            again = type(model).from_pretrained(folder, local_files_only=True)  # type: ignore[attr-defined]
+            save(folder)
+            again = kind.from_pretrained(folder, local_files_only=True)
         before, after = _frequencies(model), _frequencies(again)
         if not before:
             raise unsupported("no module of the model holds inverse frequencies")
@@ -315,7 +318,7 @@ def _speaks(model: nn.Module) -> bool:
 
 
 def _behaviour(model: nn.Module, inspection: Inspection, vocabulary: int | None, seconds: float) -> Verdict:
-    size = vocabulary or int(getattr(model.config, "vocab_size", 64))  # type: ignore[union-attr]
+    size = vocabulary or int(getattr(model.config, "vocab_size", 64))
     specs = [layer.spec for layer in inspection.layers if layer.spec is not None]
     switch = max((trained_context(spec.scaling) or 0 for spec in specs), default=0)
     longest = 40 if not 0 < switch <= 4096 else switch + 8

@@ -19,8 +19,8 @@ __all__ = ["PositionChecks", "verify_position"]
 class PositionChecks:
     """The checks as methods; each fails the test with the verdict's own words, and returns the verdict where all is well.
 
-    `expected_failures` names properties that are known to fail (each a sentence why), so that only new faults break a build; one
-    that no longer fails breaks it too.
+    `expected_failures` names properties that are known to fail (each with a sentence why), so that only new faults break a
+    build; one that no longer fails breaks it too.
     """
 
     def _held(self, kind: str, subject: Any, expected_failures: dict[str, str] | None, settings: dict[str, Any]) -> Any:
@@ -66,5 +66,5 @@ class PositionChecks:
 
 @pytest.fixture
 def verify_position() -> PositionChecks:
-    """Hold position code to its laws: `verify_position.rotary(fn)`, `.bias`, `.embedding`, `.attention`, `.decoder`, `.model`."""
+    """Hold position code to its laws: `verify_position.rotary(fn)`, `.bias`, `.embedding`, `.attention`, `.decoder` ..."""
     return PositionChecks()

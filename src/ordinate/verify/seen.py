@@ -1,7 +1,7 @@
 """What looking at one property yields: tensors beside those expected, facts, and how far apart they may be.
 
-A property is a function from a subject to a `Seen`. The same function runs on every known fault, so that a subject's numbers can
-be compared with the numbers of the fault.
+A property is a function from a subject to a `Seen`. The same function runs on every known fault, so that a subject's numbers
+can be compared with the numbers of the fault.
 """
 
 from __future__ import annotations

@@ -85,7 +85,7 @@ class DecoderSubject:
             name = self.names.get(role)
             if name is None:
                 raise unsupported("it takes no positions" if role == "positions" else "it takes no mask of keys")
-            named[name] = value
+            named[name] = value.bool() if role == "key_mask" and self.names.get("bool mask") else value
         cache = self.names.get("cache")
         if past is not None and cache:
             named[cache] = past
@@ -130,6 +130,9 @@ def adapt_decoder(subject: Any, settings: DecoderSettings, *, seconds: float = 3
     named["tokens"] = tokens if tokens is not None and tokens != first else None
     named["cache"] = next((name for name in _CACHES if name in found), None)
     named["keep"] = "use_cache" if "use_cache" in found else None
+    named["bool mask"] = None
+    if named["key_mask"]:
+        named["bool mask"] = "yes" if _wants_bool(DecoderSubject(native, settings, named)) else None
     adapted = DecoderSubject(native, settings, named)
     try:
         adapted.fresh().logits(torch.zeros(2, 5, dtype=torch.long))
@@ -143,3 +146,13 @@ def adapt_decoder(subject: Any, settings: DecoderSettings, *, seconds: float = 3
             todo="wrap it as fn(tokens, positions, attention_mask)",
         ) from None
     return adapted
+
+
+def _wants_bool(subject: DecoderSubject) -> bool:
+    """Whether a mask of ones and zeros is refused."""
+    tokens = torch.ones(2, 5, dtype=torch.long)
+    try:
+        subject.fresh().logits(tokens, None, tokens)
+    except Exception:
+        return True
+    return False

@@ -1,7 +1,7 @@
 """Rotations in the field's shapes: which arguments, which order of axes, which kind of tables.
 
-Where a subject could be called in several ways all are tried on five tokens; the first whose result is a rotation by the reference
-is taken, else the first whose result changes from token to token and from nothing else. What was taken is told.
+Where a subject could be called in several ways all are tried on five tokens; the first whose result is a rotation by the
+reference is taken, else the first whose result changes from token to token and from nothing else. What was taken is told.
 """
 
 from __future__ import annotations

@@ -35,8 +35,8 @@ def best_of(
 ) -> tuple[int, Shaped]:
     """The candidate with the highest score, the first among equals; `score` may hand back a better informed one.
 
-    A subject that raises the same in every shape, or does not answer in time, has not been called wrongly: it is handed back as it
-    is, silent, so that its own words become a failed property.
+    A subject that raises the same in every shape, or does not answer in time, has not been called wrongly: it is handed back
+    as it is, silent, so that its own words become a failed property.
 
     Raises:
         ArgumentError: no way fits; the message shows what was tried.

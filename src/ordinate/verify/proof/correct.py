@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Callable
@@ -27,6 +28,17 @@ CORRECT: list[tuple[str, str, Callable[[], Verdict]]] = []
 
 def _enter(name: str, kind: str, check: Callable[[], Verdict]) -> None:
     CORRECT.append((name, kind, check))
+
+
+def _rows(kind: str, rows: list[tuple[str, Any, dict[str, Any]]]) -> None:
+    checks: dict[str, Callable[..., Verdict]] = {
+        "rotary": functools.partial(check_rotary, only=CHEAP),
+        "bias": check_bias,
+        "embedding": check_embedding,
+        "attention": check_attention,
+    }
+    for name, subject, given in rows:
+        _enter(name, kind, functools.partial(checks[kind], subject, **given))
 
 
 def _frequencies(dim: int, base: float = 10000.0) -> Tensor:
@@ -167,25 +179,25 @@ def flattened(x: Tensor, positions: Tensor) -> Tensor:
     return _turned(x, positions.float()[:, None] * _frequencies(x.shape[-1]), "half", 1, "BHTD")
 
 
-for _name, _subject, _given in (
-    ("offset", by_offset, {}),
-    ("from zero", from_zero, {}),
-    ("start_pos, complex, BTHD", both_by_start, {}),
-    ("full tables", with_full_tables, {}),
-    ("half tables", with_half_tables, {}),
-    ("stacked table", with_stacked_table, {}),
-    ("packed table", with_packed_table, {}),
-    ("module of tables", Tables(), {}),
-    ("growing table", Cached(64), {}),
-    ("partial", partial, {"rotary_dim": 16}),
-    ("rows of one head", flattened, {}),
-):
-    _enter(
-        _name,
-        "rotary",
-        lambda subject=_subject, given=_given: check_rotary(subject, only=CHEAP, **given),  # type: ignore[misc]
-    )
-_enter("complex table", "rotary", lambda: check_rotary(with_complex_table, only=[law for law in CHEAP if law != "answers-in-kind"]))
+_rows(
+    "rotary",
+    [
+        ("offset", by_offset, {}),
+        ("from zero", from_zero, {}),
+        ("start_pos, complex, BTHD", both_by_start, {}),
+        ("full tables", with_full_tables, {}),
+        ("half tables", with_half_tables, {}),
+        ("stacked table", with_stacked_table, {}),
+        ("packed table", with_packed_table, {}),
+        ("module of tables", Tables(), {}),
+        ("growing table", Cached(64), {}),
+        ("partial", partial, {"rotary_dim": 16}),
+        ("rows of one head", flattened, {}),
+    ],
+)
+_enter(
+    "complex table", "rotary", lambda: check_rotary(with_complex_table, only=[law for law in CHEAP if law != "answers-in-kind"])
+)
 
 
 # biases -------------------------------------------------------------------------------------------------------------------
@@ -254,18 +266,20 @@ class T5(nn.Module):
         return self.table(buckets(torch.arange(key_length)[None] - query)).permute(2, 0, 1)[None]
 
 
-for _name, _subject, _given in (
-    ("by distance", distances, {}),
-    ("by distance, 12 heads", distances, {"num_heads": 12}),
-    ("by key", of_keys, {}),
-    ("mask included", with_mask, {}),
-    ("from a mask", by_mask, {}),
-    ("from positions", positions_of_both, {}),
-    ("slopes alone", _slopes, {"num_heads": 12}),
-    ("T5 buckets", buckets, {"rule": "t5"}),
-    ("T5 bias", T5(), {"rule": "t5", "causal": False}),
-):
-    _enter(_name, "bias", lambda subject=_subject, given=_given: check_bias(subject, **given))  # type: ignore[misc]
+_rows(
+    "bias",
+    [
+        ("by distance", distances, {}),
+        ("by distance, 12 heads", distances, {"num_heads": 12}),
+        ("by key", of_keys, {}),
+        ("mask included", with_mask, {}),
+        ("from a mask", by_mask, {}),
+        ("from positions", positions_of_both, {}),
+        ("slopes alone", _slopes, {"num_heads": 12}),
+        ("T5 buckets", buckets, {"rule": "t5"}),
+        ("T5 bias", T5(), {"rule": "t5", "causal": False}),
+    ],
+)
 
 
 # embeddings ---------------------------------------------------------------------------------------------------------------
@@ -301,14 +315,16 @@ class Scaled(nn.Module):
         return x * math.sqrt(x.shape[-1]) + interleaved(x.shape[0], x.shape[2])[:, None].to(x.dtype)
 
 
-for _name, _subject, _given in (
-    ("interleaved", interleaved, {}),
-    ("halved", halved, {}),
-    ("added", Added(), {}),
-    ("scaled, tokens first", Scaled(), {}),
-    ("learned", nn.Embedding(512, 64), {"rule": None, "positions": 512}),
-):
-    _enter(_name, "embedding", lambda subject=_subject, given=_given: check_embedding(subject, **given))  # type: ignore[misc]
+_rows(
+    "embedding",
+    [
+        ("interleaved", interleaved, {}),
+        ("halved", halved, {}),
+        ("added", Added(), {}),
+        ("scaled, tokens first", Scaled(), {}),
+        ("learned", nn.Embedding(512, 64), {"rule": None, "positions": 512}),
+    ],
+)
 
 
 # attention ----------------------------------------------------------------------------------------------------------------
@@ -334,12 +350,14 @@ def rotary_attention(
     return (scores.masked_fill(~seen, -1e30).softmax(-1) @ v).transpose(1, 2)
 
 
-for _name, _subject, _given in (
-    ("torch's kernel", plain, {"encoding": "none"}),
-    ("torch's kernel, shared heads", plain, {"encoding": "none", "num_kv_heads": 2}),
-    ("rotary, BTHD", rotary_attention, {"encoding": "rotary"}),
-    ("rotary, BTHD, shared heads", rotary_attention, {"encoding": "rotary", "num_kv_heads": 2}),
-):
-    _enter(_name, "attention", lambda subject=_subject, given=_given: check_attention(subject, **given))  # type: ignore[misc]
+_rows(
+    "attention",
+    [
+        ("torch's kernel", plain, {"encoding": "none"}),
+        ("torch's kernel, shared heads", plain, {"encoding": "none", "num_kv_heads": 2}),
+        ("rotary, BTHD", rotary_attention, {"encoding": "rotary"}),
+        ("rotary, BTHD, shared heads", rotary_attention, {"encoding": "rotary", "num_kv_heads": 2}),
+    ],
+)
 
 _enter("two layers with learned positions", "decoder", lambda: check_decoder(Decoder()))

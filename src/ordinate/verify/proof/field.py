@@ -1,4 +1,4 @@
-"""Known faults written once more as they stand in the field's code: other idioms, other shapes, nothing of the library of faults."""
+"""Known faults written once more as they stand in the field's code: other idioms, other shapes, nothing of the library's."""
 
 from __future__ import annotations
 

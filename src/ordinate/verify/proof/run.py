@@ -65,7 +65,9 @@ class Row:
         return {**vars(self), "found": list(self.found), "fails": list(self.fails), "right": self.right}
 
 
-def prove(progress: Callable[[str], None] = lambda words: None, lists: Sequence[str] = ("correct", "field", "library")) -> list[Row]:
+def prove(
+    progress: Callable[[str], None] = lambda words: None, lists: Sequence[str] = ("correct", "field", "library")
+) -> list[Row]:
     """Every row of the proof; minutes."""
     rows: list[Row] = []
     if "correct" in lists:

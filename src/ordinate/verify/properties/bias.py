@@ -92,7 +92,7 @@ def _by_buckets(subject: BiasSubject, settings: BiasSettings) -> Seen:
 
 def _numbers(subject: BiasSubject, settings: BiasSettings) -> Seen:
     reach = settings.max_distance + 8
-    distances = [d for d in range(-reach if settings.bidirectional else -3, reach + 1)]
+    distances = list(range(-reach if settings.bidirectional else -3, reach + 1))
     queries, keys = torch.tensor([reach]), reach - torch.tensor(distances)
     got = subject.fresh()(queries, keys)[0, 0, 0]
     expected = torch.tensor([bucket(distance, settings) for distance in distances], dtype=torch.float64)

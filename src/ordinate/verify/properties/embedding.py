@@ -89,7 +89,8 @@ def _same(what: str, got: Tensor, expected: Tensor, positions: Tensor, case: Emb
 
 def _offset(subject: EmbeddingSubject, case: EmbeddingCase) -> Seen:
     steps, running = torch.arange(48), subject.fresh()
-    whole, seen = subject.fresh().encode(steps), []
+    whole = subject.fresh().encode(steps)
+    seen: list[Compared] = []
     for start in (0, 5, 37, 5):
         part = steps[start : start + 4]
         seen += _same(f"four vectors from {start} on", running.encode(part), whole[start : start + 4], part, case).compared

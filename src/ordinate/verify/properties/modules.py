@@ -1,4 +1,4 @@
-"""What may happen to a torch module on its way: casts, an empty device, a checkpoint, a copy. The same for every kind of subject."""
+"""What may happen to a torch module on its way: casts, an empty device, a checkpoint, a copy. The same for every kind."""
 
 from __future__ import annotations
 
@@ -13,6 +13,13 @@ from ordinate.verify.seen import Fact, unsupported
 __all__ = ["cast_and_back", "copied", "emptied", "exact_in_half", "holds_tensors", "module_of", "state_fact"]
 
 
+def _copy_of(native: Native) -> tuple[Native, nn.Module]:
+    """A copy, and the module that it is."""
+    module_of(native)
+    fresh = native.fresh()
+    return fresh, module_of(fresh)
+
+
 def module_of(native: Native) -> nn.Module:
     """The module, or the reason why there is none to ask."""
     if native.module is None:
@@ -22,17 +29,15 @@ def module_of(native: Native) -> nn.Module:
 
 def cast_and_back(native: Native) -> Native:
     """A copy after `.bfloat16()` and `.float()`."""
-    module_of(native)
-    fresh = native.fresh()
-    return fresh.with_owner(fresh.owner.bfloat16().float())
+    fresh, module = _copy_of(native)
+    return fresh.with_owner(module.bfloat16().float())
 
 
 def exact_in_half(native: Native) -> Native:
     """A copy whose parameters are whole numbers of bfloat16, so that a cast of them alone may lose nothing."""
-    module_of(native)
-    fresh = native.fresh()
+    fresh, module = _copy_of(native)
     with torch.no_grad():
-        for parameter in fresh.owner.parameters():
+        for parameter in module.parameters():
             parameter.copy_(parameter.bfloat16().to(parameter.dtype))
     return fresh
 
@@ -40,8 +45,8 @@ def exact_in_half(native: Native) -> Native:
 def emptied(native: Native) -> Native:
     """A copy that went through the meta device: what its state dict does not hold is NaN, as it would be anything."""
     state = {name: tensor.clone() for name, tensor in module_of(native).state_dict().items()}
-    fresh = native.fresh()
-    empty = fresh.owner.to("meta").to_empty(device="cpu")
+    fresh, module = _copy_of(native)
+    empty = module.to("meta").to_empty(device="cpu")
     for tensor in (*empty.parameters(), *empty.buffers()):
         if tensor.is_floating_point():
             tensor.data.fill_(float("nan"))

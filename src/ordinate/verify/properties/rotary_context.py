@@ -124,7 +124,7 @@ def _neighbour(subject: RotarySubject, case: RotaryCase) -> Seen:
     inputs, steps = heads(case.stated, 9), torch.arange(9)
     alone = subject.fresh().turn(inputs[0][:1], inputs[1][:1], steps)
     row = inputs[0][:1], inputs[1][:1]
-    other = inputs[0].clone(), inputs[1].clone()
+    other = (inputs[0].clone(), inputs[1].clone())
     other[0][1] *= 1000
     compared = _compared("of a row beside large numbers", _first(subject.fresh().turn(*other, steps)), alone, row, steps, case)
     far = torch.stack((steps, steps + case.long))
@@ -160,10 +160,11 @@ def _earlier_dtype(subject: RotarySubject, case: RotaryCase) -> Seen:
     if case.trained is not None and case.trained < length:
         raise unsupported("the trained context is shorter than what shows this")
     running, compared = subject.fresh(), []
-    running.turn(*(x.bfloat16() for x in inputs), steps)
+    running.turn(inputs[0].bfloat16(), inputs[1].bfloat16(), steps)
     for cut in (length, length - 3):
         part = _cut(inputs, 0, cut)
-        expected, got = subject.fresh().turn(*part, steps[:cut]), running.turn(*part, steps[:cut])
+        expected = subject.fresh().turn(*part, steps[:cut])
+        got = running.turn(*part, steps[:cut])
         what = f"in float32 after {length} tokens in bfloat16, beside the same without"
         compared += _compared(f"of {cut} tokens {what}", got, expected, part, steps[:cut], case)
     return Seen(compared)

@@ -1,4 +1,4 @@
-"""Faults of where and how numbers are kept: buffers that casts spoil, tables that an empty device loses, results in another dtype."""
+"""Faults of where numbers are kept: buffers that casts spoil, tables that an empty device loses, results in another dtype."""
 
 from __future__ import annotations
 
@@ -185,6 +185,6 @@ class _Forwards(torch.autograd.Function):
         return turn(x, positions, s, factor=magnitude(s.scaling))
 
     @staticmethod
-    def backward(ctx: object, gradient: Tensor) -> tuple[Tensor, None, None]:  # type: ignore[override]
+    def backward(ctx: object, gradient: Tensor) -> tuple[Tensor, None, None]:
         positions, s = ctx.kept  # type: ignore[attr-defined]
         return turn(gradient, positions, s), None, None

@@ -221,7 +221,8 @@ def _(s: RotarySettings) -> Both:
     _only(s, YaRN)
     assert isinstance(s.scaling, YaRN)
     assert not s.scaling.truncate
-    return alike(lambda x, positions: turn(x, positions, s.but(scaling=replace(s.scaling, truncate=True))))
+    yarn = s.scaling
+    return alike(lambda x, positions: turn(x, positions, s.but(scaling=replace(yarn, truncate=True))))
 
 
 @signature(
@@ -259,7 +260,7 @@ def _(s: RotarySettings) -> Both:
     family=PARSING,
     kind="rotary",
     read=LongRoPE,
-    shown={"scaling": LongRoPE([1.0] * 32, [4.0] * 32, 128, 512)},
+    shown={"scaling": LongRoPE((1.0,) * 32, (4.0,) * 32, 128, 512)},
     says="LongRoPE's long factors for short rows too",
     seen="llama.cpp#24875",
 )
