@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ordinate.errors import OrdinateError
+from ordinate.errors import ArgumentError, OrdinateError
 from ordinate.frequencies import LongRoPE, inverse_frequencies
 from ordinate.inspection.frame import Frame, Reader
 from ordinate.inspection.provenance import Value, unknown
@@ -298,7 +298,9 @@ def _check(frame: Frame, rotation: Rotation) -> None:
         for length in (None, TOKENS_LIMIT):  # past every switch of the scalings that depend on it
             ladder = inverse_frequencies(rotation.ladder_dim, rotation.base.value, rotation.scaling, length)
             if not all(map(math.isfinite, ladder)):
-                raise ArithmeticError("a divisor is so small that a frequency is infinite")
+                raise ArgumentError(
+                    "scaling", expected="finite frequencies", got="an infinite one", todo="look for a divisor near zero"
+                )
     except (OrdinateError, ArithmeticError, ValueError) as error:
         listed = isinstance(rotation.scaling, LongRoPE)
         section.log.note(

@@ -18,7 +18,7 @@ __all__ = ["ladder", "magnitude", "trained_context"]
 def ladder(rotary_dim: int, base: float, scaling: Scaling | None = None, length: int = 1) -> list[float]:
     """Radians per position of each pair, for a row of `length` tokens.
 
-    >>> ladder(4, 100.0)
+    >>> [round(frequency, 6) for frequency in ladder(4, 100.0)]
     [1.0, 0.1]
     """
     exponents = [2 * pair / rotary_dim for pair in range(rotary_dim // 2)]
