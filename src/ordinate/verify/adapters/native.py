@@ -1,4 +1,4 @@
-"""The subject as it came: called under a time limit, copied so that no property sees another's state, its answers as tensors."""
+"""The subject as it came: called under a time limit, copied so that no property sees another's state, answering in tensors."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from torch import Tensor
 from ordinate.errors import ArgumentError
 from ordinate.shapes import check_size
 
-__all__ = ["BiasSettings", "bias", "bucket", "slopes"]
+__all__ = ["BiasSettings", "bias", "bucket", "sandwich", "slopes"]
 
 Rule = Literal["alibi", "t5"]
 
@@ -101,3 +101,14 @@ def bias(query_positions: Tensor, key_positions: Tensor, settings: BiasSettings)
     distance = distance.abs() if settings.symmetric else distance
     rates = torch.tensor(slopes(settings.num_heads, settings.slopes), dtype=torch.float64)
     return -rates.reshape(-1, 1, 1) * distance
+
+
+def sandwich(query_positions: Tensor, key_positions: Tensor, num_heads: int, dim: int, base: float = 10000.0) -> Tensor:
+    """Sandwich's bias, float64 [H, T, S]: the sum of the cosines of the distance, over 8 h / H.
+
+    Source: Chi et al. 2022, arXiv 2212.10356, section 5.
+    """
+    distance = query_positions.double().unsqueeze(-1) - key_positions.double().unsqueeze(-2)
+    rates = torch.tensor([base ** (-2 * pair / dim) for pair in range(dim // 2)], dtype=torch.float64)
+    total = (distance.unsqueeze(-1) * rates).cos().sum(-1)
+    return torch.stack([total * num_heads / (8 * head) for head in range(1, num_heads + 1)])

@@ -1,0 +1,111 @@
+"""`ordinate golden`: vectors that a port in any language can be held to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+__all__ = ["golden"]
+
+
+def golden(
+    case: Annotated[str | None, typer.Argument(metavar="CASE", help="Such as rotary-half; see --list.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the vectors as JSON (docs/golden.md).")] = False,
+    listed: Annotated[bool, typer.Option("--list", help="Show the cases.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Write every case, with --out.")] = False,
+    out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Folder for the files, one a case.")] = None,
+) -> None:
+    """Print or write golden vectors: inputs, settings, expected outputs in float64, float32 and bfloat16, tolerances and why.
+
+    Exit 0, or 2 for wrong use.
+    """
+    from ordinate.errors import ArgumentError, UnknownNameError
+    from ordinate.verify.golden.cases import CASES
+
+    if listed:
+        _print_list(as_json)
+        return
+    if everything:
+        if out is None:
+            raise ArgumentError("--out", expected="a folder", got="nothing", todo="say where the files go")
+        _write(out)
+        return
+    if case is None:
+        raise ArgumentError("CASE", expected="a name", got="nothing", todo="see ordinate golden --list")
+    if case not in CASES:
+        near = [name for name in CASES if name.startswith(case.split("-")[0])]
+        raise UnknownNameError("CASE", expected=f"one of {near or sorted(CASES)}", got=case, todo="see ordinate golden --list")
+    from ordinate.verify.golden import vectors
+
+    told = vectors(CASES[case])
+    if as_json:
+        from ordinate.cli.tables import answer_json
+
+        answer_json(told)
+    else:
+        _print(told)
+
+
+def _print_list(as_json: bool) -> None:
+    from ordinate.cli.tables import answer, answer_json, grid
+    from ordinate.verify.golden.cases import CASES
+
+    if as_json:
+        answer_json([{"id": case.id, **case.spec()} for case in CASES.values()])
+        return
+    table = grid("case", "encoding", "settings", "scaling")
+    for case in CASES.values():
+        scaling = "" if case.scaling is None else ", ".join(f"{name}={value}" for name, value in case.scaling.items())
+        table.add_row(f"[bold]{case.id}[/]", case.encoding, _settings(case.settings), scaling)
+    answer(table)
+
+
+def _settings(settings: Any) -> str:
+    from rich.markup import escape
+
+    return escape(", ".join(f"{name}={value}" for name, value in settings.items()))
+
+
+def _write(out: Path) -> None:
+    """Every case into its file; a file is there whole or not at all."""
+    import json
+    import os
+
+    from ordinate.errors import OutputError
+    from ordinate.verify.golden import vectors
+    from ordinate.verify.golden.cases import CASES
+
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        for case in CASES.values():
+            target = out / f"{case.id}.json"
+            draft = target.with_suffix(".json.part")
+            draft.write_text(json.dumps(vectors(case), indent=1, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
+            os.replace(draft, target)
+    except OSError as problem:
+        raise OutputError("--out", expected="a folder to write to", got=str(out), todo=str(problem)) from None
+    typer.echo(f"{len(CASES)} files in {out}", err=True)
+
+
+def _print(told: dict[str, Any]) -> None:
+    """For people: what it is, and the first numbers of each output."""
+    from rich.markup import escape
+    from rich.text import Text
+
+    from ordinate.cli.tables import answer, grid, shown
+
+    table = grid("what", "shape", "numbers")
+    for name, part in {**told["parameters"], **told["inputs"]}.items():
+        table.add_row(name, shown(part["shape"]), shown(part["data"][:6]))
+    for name, part in told["outputs"].items():
+        table.add_row(f"[bold]{name}[/]", shown(part["shape"]), shown(part["float64"][:6]))
+        tolerance = told["tolerances"][name]["float32"]
+        table.add_row(
+            "",
+            "",
+            escape(f"float32 within {tolerance['absolute']:.3g} + {tolerance['per_position']:.3g} |p|: {tolerance['reason']}"),
+        )
+    heading = f"[bold]{escape(told['id'])}[/]: {escape(told['says'])}\n[dim]{escape(told['source'])}[/]"
+    answer(Text.from_markup(heading), table, Text("--json prints all of it", style="dim"))

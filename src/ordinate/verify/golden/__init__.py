@@ -1,0 +1,9 @@
+"""Golden vectors: what every encoding gives for a few positions, in a form that any language reads.
+
+`docs/golden.md` describes the format; `examples/golden/` reads it in C and in plain Python.
+"""
+
+from ordinate.verify.golden.cases import CASES, Case
+from ordinate.verify.golden.vectors import SCHEMA, vectors
+
+__all__ = ["CASES", "SCHEMA", "Case", "vectors"]
