@@ -124,6 +124,18 @@ def test_a_seed_repeats_and_a_generator_moves_on():
     assert not torch.equal(run(moving), run(1))
 
 
+def test_half_precision_and_autocast_generate_too():
+    half = small(query_key_norm=True).bfloat16()
+    assert half.generate(PROMPTS, max_new_tokens=3).shape == (3, 33)
+    wide = small(query_key_norm=True)
+    with torch.inference_mode(), torch.autocast("cpu", dtype=torch.bfloat16):
+        cache = wide.new_cache(3, capacity=40).to(dtype=torch.bfloat16)
+        first = wide(PROMPTS[:, :20], cache=cache)
+        whole, parts = wide(PROMPTS), torch.cat((first, wide(PROMPTS[:, 20:], cache=cache)), dim=1)
+        assert whole.dtype is torch.bfloat16
+    torch.testing.assert_close(parts, whole, rtol=0.1, atol=0.1 * float(whole.abs().max()))
+
+
 def test_what_comes_out_can_be_trained_on():
     rows = MODEL.generate(PROMPTS, max_new_tokens=2)
     MODEL(rows).sum().backward()

@@ -19,13 +19,13 @@ from torch.nn.functional import linear, silu
 from ordinate.attention.attend import Encoding, Implementation, _encodings
 from ordinate.attention.cache import KVCache
 from ordinate.attention.context_parallel import Group, gather_over
+from ordinate.attention.decoder_inputs import check_tokens, last_tokens, refuse_in_cache, usual_positions
 from ordinate.attention.layers import MultiHeadAttention
 from ordinate.attention.masks import Causal, Documents, Mask, Window
 from ordinate.attention.norm import RMSNorm
 from ordinate.attention.plan import Plan, cached_width, plans
 from ordinate.attention.positions import position_axes
-from ordinate.errors import ArgumentError, ArgumentTypeError, RefusedError
-from ordinate.position import indices
+from ordinate.errors import ArgumentError
 from ordinate.position.protocols import adds_to_embeddings
 from ordinate.shapes import check_shape, check_size
 
@@ -188,20 +188,21 @@ class Decoder(nn.Module):
             ShapeError, ArgumentTypeError: what does not fit.
         """
         sizes = check_shape("input_ids", input_ids, "B T")
-        self._check_tokens(input_ids)
+        check_tokens(input_ids, self.vocabulary)
         if token_mask is not None:
             check_shape("token_mask", token_mask, "B T", B=sizes["B"], T=sizes["T"])
         if cache is not None:
-            self._check_cache(cache, sizes["B"], documents, group)
+            refuse_in_cache(documents, group)
+            cache.check_model(len(self.blocks), sizes["B"], self.embedding.weight)
         if positions is None and (cache is None or token_mask is not None or self.added):
-            positions = self._usual_positions(input_ids, token_mask, documents, cache, group)
+            positions = usual_positions(input_ids, token_mask, documents, cache, group)
         x = self.embedding(input_ids)
         for one in self.added:
             assert positions is not None
             x = x + one.encode(positions).to(x.dtype)
         plans = self._plans(x, positions, token_mask, documents, cache, group)
         x = x.flatten(0, 1)
-        only = _last_tokens(input_ids, token_mask) if last_only else None
+        only = last_tokens(input_ids, token_mask) if last_only else None
         for layer, (block, window) in enumerate(zip(self.blocks, self.windows, strict=True)):
             x = block(x, sizes["B"], plans[window], layer, only if layer + 1 == len(self.blocks) else None)
         next(iter(plans.values())).close()
@@ -290,62 +291,3 @@ class Decoder(nn.Module):
             gather=gather,
         )
         return dict(zip(self.rules, made, strict=True))
-
-    def _usual_positions(
-        self,
-        input_ids: Tensor,
-        token_mask: Tensor | None,
-        documents: Tensor | None,
-        cache: KVCache | None,
-        group: Group | None,
-    ) -> Tensor:
-        if documents is not None or group is not None:
-            raise ArgumentError(
-                "positions",
-                expected="the positions of packed or sharded rows",
-                got=None,
-                todo="pass indices.from_lengths(lengths), or indices.shard(positions, rank, world_size)",
-            )
-        if token_mask is None:
-            tokens = input_ids.shape[1]
-            return indices.consecutive(tokens, device=input_ids.device) if cache is None else cache.following(tokens)
-        steps = indices.from_mask(token_mask)
-        if cache is None:
-            return steps
-        start = cache.following(1)
-        if cache.axes is None:
-            return start + steps
-        return start + steps.unsqueeze(-1)
-
-    def _check_tokens(self, input_ids: Tensor) -> None:
-        if input_ids.dtype not in (torch.int64, torch.int32):
-            raise ArgumentTypeError("input_ids", expected="token numbers, int64", got=str(input_ids.dtype), todo="call .long()")
-        if torch.compiler.is_compiling() or input_ids.device.type != "cpu" or input_ids.numel() == 0:
-            return  # on a device the embedding's own check speaks up
-        lowest, highest = (int(end) for end in input_ids.aminmax())
-        if lowest < 0 or highest >= self.vocabulary:
-            raise ArgumentError(
-                "input_ids",
-                expected=f"token numbers from 0 to {self.vocabulary - 1}",
-                got=lowest if lowest < 0 else highest,
-                todo="the tokenizer and the model must belong together",
-            )
-
-    def _check_cache(self, cache: KVCache, batch: int, documents: Tensor | None, group: Group | None) -> None:
-        if documents is not None or group is not None:
-            raise RefusedError(
-                "cache",
-                expected="rows that are neither packed nor split",
-                got="documents" if documents is not None else "a group",
-                todo="generate each document in a row of its own, on one process",
-            )
-        cache.check_model(len(self.blocks), batch, self.embedding.weight)
-
-
-def _last_tokens(input_ids: Tensor, token_mask: Tensor | None) -> Tensor:
-    """[B]: the place of each row's last real token among the tokens of all rows."""
-    batch, tokens = input_ids.shape
-    starts = torch.arange(0, batch * tokens, tokens, device=input_ids.device)
-    if token_mask is None:
-        return starts + tokens - 1
-    return starts + torch.where(token_mask.bool(), torch.arange(tokens, device=input_ids.device), 0).amax(-1)

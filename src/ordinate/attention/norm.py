@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import rms_norm
 
 __all__ = ["RMSNorm"]
 
@@ -28,6 +29,6 @@ class RMSNorm(nn.RMSNorm):
     def forward(self, x: Tensor) -> Tensor:
         """[..., dim] to [..., dim], same dtype."""
         if x.device.type != "cpu" or x.dtype in (torch.float16, torch.bfloat16):
-            return super().forward(x)
+            return rms_norm(x, self.normalized_shape, self.weight.to(x.dtype), self.eps)  # under autocast the two differ
         length = torch.linalg.vector_norm(x, dim=-1, keepdim=True)
         return x * torch.addcmul(self._floor, length, length, value=1 / self.dim).rsqrt_() * self.weight
