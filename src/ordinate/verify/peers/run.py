@@ -83,7 +83,16 @@ def _quietly() -> Any:
 
 def table_of(rows: Sequence[PeerRow]) -> str:
     """The rows as Markdown: one line for each property that failed."""
-    lines = ["| library | subject | passed | what fails | what was seen | likely cause |", "|---|---|---|---|---|---|"]
+    lines = [
+        "# What the verifier finds in installed libraries",
+        "",
+        "Made by `ordinate verify --peers`, on the versions named. A line is a property that fails; where one says `nothing`,",
+        "every property that applies holds. What a library does on purpose (a rotation that looks at the length, a default for",
+        "positions) is told like anything else: it says what a user has to mind.",
+        "",
+        "| library | subject | passed | what fails | what was seen | likely cause |",
+        "|---|---|---|---|---|---|",
+    ]
     for row in rows:
         name = f"{row.library} {row.version}".strip()
         if row.verdict is None:

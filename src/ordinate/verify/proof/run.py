@@ -166,6 +166,11 @@ def table_of(rows: Sequence[Row]) -> str:
     misnamed = [row for row in faults if not row.right and row not in missed]
     alarms = [row for row in correct if not row.right]
     lines = [
+        "# What the verifier says of known faults and of correct code",
+        "",
+        "Made by `ordinate verify --proof`. The faults of the library are run in changing layouts and orders of axes; those",
+        "of the list `field` are written once more, independently, in other idioms (`ordinate/verify/proof/field.py`).",
+        "",
         f"{len(faults)} faults: {len(missed)} missed, {len(misnamed)} caught under another name. "
         f"{len(correct)} correct variants: {len(alarms)} false alarms.",
         "",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import pickle
 from typing import Any
 
@@ -198,6 +199,8 @@ def _compiled(subject: RotarySubject, case: RotaryCase) -> Seen:
             if len(counts) > 2 and counts[-1] > counts[1]:
                 return  # seen; each further graph would take seconds
 
+    trace = logging.getLogger("torch.__trace")
+    handlers, trace.handlers = trace.handlers, []  # where logs are caught, as under pytest, torch's trace of itself floods them
     try:
         limited(at_lengths, COMPILING_SECONDS)
     except Overtime:
@@ -206,6 +209,7 @@ def _compiled(subject: RotarySubject, case: RotaryCase) -> Seen:
         )
         raise unsupported(told) from None
     finally:
+        trace.handlers = handlers
         torch._dynamo.reset()
     again = counts[-1] - counts[1]
     words = f"{counts[1]} graphs for two lengths and {again} more for another"

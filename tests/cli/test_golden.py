@@ -1,0 +1,42 @@
+"""`ordinate golden`: a case on standard output, all cases in files."""
+
+from __future__ import annotations
+
+import json
+
+from typer.testing import CliRunner
+
+from ordinate.cli.app import app
+from ordinate.verify.golden import CASES
+
+
+def golden(*words: str):
+    return CliRunner().invoke(app, ["golden", *words])
+
+
+def test_a_case_is_printed_for_people_and_as_json():
+    told = golden("alibi")
+    assert told.exit_code == 0
+    assert "float32 within" in told.stdout
+    assert json.loads(golden("alibi", "--json").stdout)["id"] == "alibi"
+
+
+def test_all_cases_are_written_whole(tmp_path):
+    done = golden("--all", "--out", str(tmp_path / "vectors"))
+    assert done.exit_code == 0, done.stderr
+    files = sorted(path.name for path in (tmp_path / "vectors").iterdir())
+    assert files == sorted(f"{name}.json" for name in CASES)
+    assert all(json.loads((tmp_path / "vectors" / name).read_text())["schema"] == "ordinate.golden/1" for name in files)
+
+
+def test_cases_can_be_listed():
+    assert {row["id"] for row in json.loads(golden("--list", "--json").stdout)} == set(CASES)
+
+
+def test_wrong_use_is_one_line_and_exit_2(tmp_path):
+    for words, told in (([], "a name"), (["rotary-full"], "rotary-half"), (["--all"], "a folder")):
+        done = golden(*words)
+        assert done.exit_code == 2
+        assert told in done.stderr
+    (tmp_path / "file").write_text("")
+    assert golden("--all", "--out", str(tmp_path / "file")).exit_code == 2

@@ -1,0 +1,55 @@
+"""Biases through softmax: equivalent forms pass, published rules are told from others."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor
+
+from ordinate.errors import ArgumentError
+from ordinate.position import ALiBi, T5Bias
+from ordinate.verify import check_bias
+
+
+@pytest.mark.parametrize("heads", [8, 12])
+def test_our_own_biases_pass(heads):
+    assert check_bias(ALiBi(heads), num_heads=heads).passed
+    assert check_bias(T5Bias(heads), num_heads=heads, rule="t5", causal=False).passed
+
+
+def test_a_constant_per_row_is_no_fault():
+    def shifted(q_pos: Tensor, k_pos: Tensor) -> Tensor:
+        return ALiBi(8).bias(q_pos, k_pos) + q_pos.float()[:, None] * 3.0
+
+    assert check_bias(shifted).passed
+
+
+def test_minus_infinity_ahead_of_a_causal_query_is_no_fault():
+    def masked(q_pos: Tensor, k_pos: Tensor) -> Tensor:
+        ahead = k_pos[None] > q_pos[:, None]
+        return ALiBi(8).bias(q_pos, k_pos).masked_fill(ahead, float("-inf"))
+
+    assert check_bias(masked, only=["published-rule", "distance-alone", "prefill-equals-decode"]).passed
+
+
+def test_the_other_rule_of_slopes_is_named():
+    verdict = check_bias(ALiBi(12, rule="geometric"), num_heads=12)
+    assert verdict.causes[0].id == "slopes-geometric"
+    assert check_bias(ALiBi(12, rule="geometric"), num_heads=12, slopes="geometric").passed
+
+
+def test_laws_alone_are_looked_at_where_no_rule_is_stated():
+    verdict = check_bias(
+        lambda q_pos, k_pos: -(q_pos[:, None] - k_pos[None]).float().abs().sqrt()[None].repeat(8, 1, 1), rule=None
+    )
+    assert verdict.passed
+    assert verdict.outcome("published-rule").status == "not applicable"
+
+
+def test_settings_that_make_no_sense_are_refused():
+    with pytest.raises(ArgumentError, match="max_distance"):
+        check_bias(T5Bias(8), rule="t5", max_distance=4)
+    with pytest.raises(ArgumentError, match="rule"):
+        check_bias(ALiBi(8), rule="kerple")
+    with pytest.raises(ArgumentError, match="fn\\(query_positions"):
+        check_bias(lambda q_pos, k_pos: torch.zeros(3, 3, 3, 3, 3))

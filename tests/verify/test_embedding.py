@@ -1,0 +1,39 @@
+"""Embeddings: which sinusoid it is, and that a vector is that of its position."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from ordinate.errors import ArgumentError
+from ordinate.position import LearnedTable, Sinusoidal
+from ordinate.verify import check_embedding
+
+
+@pytest.mark.parametrize(("layout", "ladder"), [("interleaved", "vaswani"), ("half", "tensor2tensor"), ("half", "vaswani")])
+def test_the_arrangement_is_found(layout, ladder):
+    verdict = check_embedding(Sinusoidal(64, layout=layout, ladder=ladder))
+    assert verdict.passed, verdict
+    assert (verdict.identified["layout"], verdict.identified["ladder"]) == (layout, ladder)
+
+
+def test_a_learned_table_is_held_to_the_laws_alone():
+    assert check_embedding(LearnedTable(512, 64), rule=None, positions=512).passed
+
+
+def test_batch_and_time_confused_are_seen():
+    class Slip(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            return x + Sinusoidal(64).encode(torch.arange(x.shape[0]))[:, None].to(x.dtype)
+
+    verdict = check_embedding(Slip(), order="BTD")
+    assert verdict.causes[0].id == "rows-for-tokens"
+    assert check_embedding(Slip(), order="TBD").passed
+
+
+def test_settings_that_make_no_sense_are_refused():
+    with pytest.raises(ArgumentError):
+        check_embedding(Sinusoidal(64), layout="neox")
+    with pytest.raises(ArgumentError, match="order"):
+        check_embedding(Sinusoidal(64), order="DBT")

@@ -1,0 +1,60 @@
+"""Known faults are caught and rightly named, correct code passes: a sample every day, everything when there is time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ordinate.verify.proof import prove, table_of
+from ordinate.verify.proof.correct import CORRECT
+from ordinate.verify.proof.field import FIELD
+from ordinate.verify.proof.run import prove_signature
+from ordinate.verify.signatures import SIGNATURES
+
+NUMBERED = list(enumerate(SIGNATURES.values()))
+SAMPLE = [pair for pair in NUMBERED if pair[1].kind != "rotary"][::5] + [pair for pair in NUMBERED if pair[1].kind == "rotary"][
+    ::9
+]
+
+
+@pytest.mark.parametrize(("number", "signature"), SAMPLE, ids=lambda value: getattr(value, "id", None))
+def test_a_known_fault_is_caught_and_named(number, signature):
+    row = prove_signature(signature, number)
+    assert row.right, row
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "expected", "check"), FIELD[::4], ids=lambda value: value if isinstance(value, str) else ""
+)
+def test_a_fault_as_it_stands_in_the_field_is_caught_and_named(name, kind, expected, check):
+    verdict = check()
+    assert not verdict.passed
+    assert verdict.causes[0].id == expected
+
+
+@pytest.mark.parametrize(("name", "kind", "check"), CORRECT[::5], ids=lambda value: value if isinstance(value, str) else "")
+def test_correct_code_passes(name, kind, check):
+    verdict = check()
+    assert verdict.passed, verdict
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_no_fault_is_missed_or_misnamed_and_there_is_no_false_alarm():
+    rows = prove()
+    assert [row for row in rows if not row.right] == []
+    assert len([row for row in rows if row.list == "library"]) == len(SIGNATURES)
+
+
+def test_the_kept_table_is_of_the_faults_that_there_are():
+    kept = (Path(__file__).resolve().parents[2] / "docs" / "verify-proof.md").read_text()
+    for name in SIGNATURES:
+        assert f"| {name} | library |" in kept, f"run `ordinate verify --proof > docs/verify-proof.md`: {name} is missing"
+    assert "0 missed, 0 caught under another name" in kept
+    assert "0 false alarms" in kept
+
+
+def test_a_table_tells_a_miss_and_a_false_alarm():
+    rows = prove(lists=())
+    assert "0 faults" in table_of(rows)
