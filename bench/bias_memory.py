@@ -4,9 +4,10 @@ Ways: "blocked" (ours, `attend(..., impl="blocked")`), "flex" (torch's FlexAtten
 on a CPU), and "sdpa" (torch's kernel with the bias and the mask made whole, as `impl="sdpa"` does). Timed beside them, "kernel"
 is torch's kernel alone, its bias and mask made before the clock starts. Causal rows, float32.
 
-Peak memory is the kernel's high-water mark of a fresh process for each way, bias and size, less what was resident before the
-call: outputs and gradients count, inputs do not. FlexAttention is compiled for the size before, outside the count. Time is
-taken in one process, the ways in turns, medians. Run: python bench/bias_memory.py
+Peak memory is the kernel's high-water mark, reset before the call, less what was resident then: outputs and gradients count,
+inputs do not. Each way and bias has a fresh process, sizes rising, whose allocator gives freed tensors back. FlexAttention is
+compiled for the size before, outside the count. Time is taken in one process, the ways in turns, medians.
+Run: python bench/bias_memory.py
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ BIASES: dict[str, Callable[[], nn.Module]] = {
     "t5": lambda: T5Bias(HEADS, bidirectional=False),
     "fire": lambda: FIRE(HEADS),
 }
-# (way, training, most tokens): whole biases stop where they would fill the machine
+# (way, training, most tokens): whole biases stop where they would fill the machine, FIRE at half, with 32 units a pair
 WAYS = (
     ("blocked", False, 16384),
     ("blocked", True, 16384),
@@ -63,11 +64,14 @@ def call(way: str, bias: str, tokens: int, training: bool) -> Callable[[], objec
     return run
 
 
-def measure(way: str, bias: str, tokens: int, training: bool) -> None:
-    """In a fresh process: print the bytes that one call takes at its peak."""
+def measure(way: str, bias: str, sizes: list[int], training: bool) -> None:
+    """In a fresh process: print the bytes that a call of each size takes at its peak."""
     torch.set_num_threads(1)
-    call(way, bias, tokens if way == "flex" else 64, training)()  # kernels and libraries come in once
-    print(json.dumps(peak_bytes(call(way, bias, tokens, training))))
+    peaks = []
+    for tokens in sizes:
+        call(way, bias, tokens if way == "flex" else 64, training)()  # kernels and libraries come in before the count
+        peaks.append(peak_bytes(call(way, bias, tokens, training)))
+    print(json.dumps(peaks))
 
 
 def table(title: str, rows: dict[str, list[str]], head: list[str]) -> None:
@@ -82,9 +86,10 @@ def memory(sizes: list[int], biases: list[str]) -> dict[str, dict[str, object]]:
     rows: dict[str, list[str]] = {}
     for bias in biases:
         for way, training, most in WAYS:
-            measured = [size for size in sizes if size <= most]
+            fits = most // 2 if (way, bias) == ("sdpa", "fire") else most
+            measured = [size for size in sizes if size <= fits]
             flags = ["--training"] if training else []
-            peaks = [in_fresh_process(__file__, "--measure", way, bias, str(size), *flags) for size in measured]
+            peaks = in_fresh_process(__file__, "--measure", way, bias, ",".join(map(str, measured)), *flags)
             growth = exponent(measured, peaks)
             name = f"{bias} {way}{', training' if training else ''}"
             told[name] = {"bytes": peaks, "growth_exponent": round(growth, 2)}
@@ -101,14 +106,16 @@ def times(sizes: list[int], biases: list[str], rounds: int, clock: str) -> dict[
         kind = "forward and backward" if training else "forward"
         told[kind] = {}
         for bias in biases:
+            timed = [size for size in sizes if size <= 2048 or not (training and bias == "fire")]
             names = ["blocked", "sdpa"] + ([] if training else ["flex", "kernel"])
             medians = [
-                median_seconds({way: call(way, bias, size, training) for way in names}, rounds, clock=clock) for size in sizes
+                median_seconds({way: call(way, bias, size, training) for way in names}, rounds, clock=clock) for size in timed
             ]
             for way in names:
-                rows[f"{bias} {way}"] = [f"{1e3 * at[way]:.0f}" for at in medians]
-                told[kind][f"{bias} {way}"] = {str(size): round(at[way], 4) for size, at in zip(sizes, medians, strict=True)}
-            rows[f"{bias} blocked / sdpa"] = [f"{at['blocked'] / at['sdpa']:.2f}x" for at in medians]
+                rows[f"{bias} {way}"] = [f"{1e3 * at[way]:.0f}" for at in medians] + ["-"] * (len(sizes) - len(timed))
+                told[kind][f"{bias} {way}"] = {str(size): round(at[way], 4) for size, at in zip(timed, medians, strict=True)}
+            ratios = [f"{at['blocked'] / at['sdpa']:.2f}x" for at in medians]
+            rows[f"{bias} blocked / sdpa"] = ratios + ["-"] * (len(sizes) - len(timed))
         table(f"{kind}, ms, medians of {rounds}", rows, [*map(str, sizes)])
     return told
 
@@ -120,12 +127,12 @@ def main() -> None:
     parser.add_argument("--largest-timed", type=int, default=4096, help="tokens of the largest row that is timed")
     parser.add_argument("--biases", nargs="+", choices=BIASES, default=list(BIASES), help="which biases")
     parser.add_argument("--clock", choices=("wall", "cpu"), default="wall", help="cpu where others use the machine too")
-    parser.add_argument("--measure", nargs=3, metavar=("WAY", "BIAS", "TOKENS"), help=argparse.SUPPRESS)
+    parser.add_argument("--measure", nargs=3, metavar=("WAY", "BIAS", "SIZES"), help=argparse.SUPPRESS)
     parser.add_argument("--training", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.measure:
-        way, bias, tokens = given.measure
-        measure(way, bias, int(tokens), given.training)
+        way, bias, wanted = given.measure
+        measure(way, bias, [int(size) for size in wanted.split(",")], given.training)
         return
     torch.set_num_threads(1)
     print(f"attention with a bias, causal, {HEADS} heads of {HEAD_DIM} channels, float32, one thread")

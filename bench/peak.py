@@ -24,14 +24,14 @@ def peak_bytes(call: Callable[[], object]) -> int:
     return _resident("VmHWM") - before
 
 
-def in_fresh_process(script: str, *arguments: str, runs: int = 1) -> int:
-    """The number that `script`, run with these arguments in a process of its own, prints last: the median of `runs`."""
+def in_fresh_process(script: str, *arguments: str, runs: int = 1) -> list[int]:
+    """The numbers that `script`, run with these arguments in a process of its own, prints last: each the median of `runs`."""
     # glibc otherwise keeps freed blocks of up to 32 MiB, more or fewer of them from run to run
     environment = os.environ | {"MALLOC_MMAP_THRESHOLD_": "65536"}
     command = [sys.executable, script, *arguments]
     # and the kernel may drop pages of libraries while it runs, so small amounts want the middle of several
     told = [subprocess.run(command, check=True, capture_output=True, text=True, env=environment).stdout for _ in range(runs)]
-    return int(statistics.median(json.loads(lines.splitlines()[-1]) for lines in told))
+    return [int(statistics.median(each)) for each in zip(*(json.loads(lines.splitlines()[-1]) for lines in told), strict=True)]
 
 
 def exponent(sizes: Sequence[int], amounts: Sequence[float]) -> float:

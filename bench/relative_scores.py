@@ -80,11 +80,11 @@ def measure(way: str, tokens: int, training: bool) -> None:
         return peak_bytes(run) - HEADS * size * size * query.element_size() * (2 if training else 1)
 
     call(64)  # libraries and their buffers come in once
-    print(json.dumps(call(tokens)))
+    print(json.dumps([call(tokens)]))
 
 
 def peak(way: str, tokens: int, training: bool) -> int:
-    return in_fresh_process(__file__, "--measure", way, str(tokens), *(["--training"] if training else []), runs=3)
+    return in_fresh_process(__file__, "--measure", way, str(tokens), *(["--training"] if training else []), runs=3)[0]
 
 
 def seconds(tokens: int, names: list[str], rounds: int) -> dict[str, float]:
