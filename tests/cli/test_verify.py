@@ -51,6 +51,7 @@ def folder(tmp_path: Path) -> Path:
     package.mkdir()
     (package / "__init__.py").write_text("")
     (package / "rope.py").write_text(SUBJECTS)
+    (package / "plain.py").write_text("def rope(x, positions):\n    return x\n\n\nnumber = 3\n")
     (package / "broken.py").write_text("import no_such_module_anywhere\n")
     return tmp_path
 
@@ -60,9 +61,9 @@ def verify(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
 
 
-def test_right_code_exits_0_and_leaves_no_trace_in_its_package(folder):
+def test_right_code_named_by_file_and_class_exits_0_and_leaves_no_trace(folder):
     before = sorted(path.name for path in folder.rglob("*"))
-    done = verify(folder, "mine.rope:right", "--layout", "half", "--json")
+    done = verify(folder, "mine/rope.py:Rope", "--layout", "half", "--json")
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     assert told["passed"] is True
@@ -77,14 +78,9 @@ def test_wrong_code_exits_1_and_is_named_with_a_line_to_read(folder):
     assert "ordinate/position/rotary.py:" in done.stdout
 
 
-def test_a_file_and_a_class_can_be_named(folder):
-    done = verify(folder, "mine/rope.py:Rope", "--head-dim", "32", "--json")
-    assert done.returncode == 0, done.stderr + done.stdout
-
-
 def test_code_that_never_comes_back_is_ended(folder):
     begin = time.monotonic()
-    done = verify(folder, "mine.rope:stuck", "--time-limit", "6", "--json")
+    done = verify(folder, "mine.rope:stuck", "--time-limit", "2", "--json")
     assert done.returncode == 1
     assert json.loads(done.stdout)["outcomes"][0]["id"] == "time-limit"
     assert time.monotonic() - begin < 60
@@ -93,13 +89,13 @@ def test_code_that_never_comes_back_is_ended(folder):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["mine.rope:number"], "got int"),
-        (["mine.rope:nothing"], "got nothing"),
+        (["mine.plain:number"], "got int"),
+        (["mine.plain:nothing"], "got nothing"),
         (["mine.broken:rope"], "No module named 'no_such_module_anywhere'"),
         (["mine.rope"], "package.module:object"),
         (["nowhere.py:rope"], "a Python file"),
-        (["mine.rope:right", "--rule", "alibi"], "--kind rotary takes"),
-        (["mine.rope:right", "--scaling", "linear"], "expected JSON"),
+        (["mine.plain:rope", "--rule", "alibi"], "--kind rotary takes"),
+        (["mine.plain:rope", "--scaling", "linear"], "expected JSON"),
     ],
     ids=lambda value: value if isinstance(value, str) else None,
 )

@@ -18,8 +18,9 @@ def test_our_own_biases_pass(heads):
 
 
 def test_a_constant_per_row_is_no_fault():
-    def shifted(q_pos: Tensor, k_pos: Tensor) -> Tensor:
-        return ALiBi(8).bias(q_pos, k_pos) + q_pos.float()[:, None] * 3.0
+    def shifted(q_len: int, k_len: int) -> Tensor:
+        queries = torch.arange(k_len - q_len, k_len)
+        return ALiBi(8).bias(queries, torch.arange(k_len)) + queries.float()[:, None] * 3.0
 
     assert check_bias(shifted).passed
 
@@ -39,9 +40,11 @@ def test_the_other_rule_of_slopes_is_named():
 
 
 def test_laws_alone_are_looked_at_where_no_rule_is_stated():
-    verdict = check_bias(
-        lambda q_pos, k_pos: -(q_pos[:, None] - k_pos[None]).float().abs().sqrt()[None].repeat(8, 1, 1), rule=None
-    )
+    def root(q_len: int, k_len: int) -> Tensor:
+        distance = torch.arange(k_len - q_len, k_len)[:, None] - torch.arange(k_len)
+        return -distance.abs().float().sqrt()[None].repeat(8, 1, 1)
+
+    verdict = check_bias(root, rule=None)
     assert verdict.passed
     assert verdict.outcome("published-rule").status == "not applicable"
 

@@ -68,6 +68,8 @@ def verify(
         raise ArgumentError("--kind", expected=f"one of {list(KINDS)}", got=kind, todo="spell it so")
     if not inside:
         raise typer.Exit(_outside(context, subject, kind, time_limit, as_json))
+    stretch = None if scaling is None else _scaling(scaling)
+    thing = _resolved(subject, kind)  # before anything heavy is imported: a wrong name is told at once
     settings = _settings(
         kind,
         layout=layout,
@@ -77,7 +79,7 @@ def verify(
         dim=dim,
         num_heads=heads,
         num_kv_heads=kv_heads,
-        scaling=None if scaling is None else _scaling(scaling),
+        scaling=stretch,
         rule=rule,
         encoding=encoding,
         causal=False if both_sides else None,
@@ -85,7 +87,7 @@ def verify(
         takes=takes,
         angles=angles,
     )
-    verdict = _verdict(subject, kind, settings)
+    verdict = _verdict(thing, subject, kind, settings)
     _print_verdict(verdict, as_json)
     if not verdict.passed:
         raise typer.Exit(1)
@@ -156,16 +158,20 @@ def _settings(kind: str, **given: Any) -> dict[str, Any]:
     return settings
 
 
-def _verdict(subject: str, kind: str, settings: dict[str, Any]) -> Verdict:
+def _resolved(subject: str, kind: str) -> Any:
+    """The object, or the folder of a model."""
     from pathlib import Path
 
-    from ordinate import verify as checks
     from ordinate.verify.subject import resolve
 
-    thing: Any = subject if kind == "model" and Path(subject).is_dir() else resolve(subject)
-    if isinstance(thing, type):
-        thing = _made(thing, settings)
-    found: Verdict = getattr(checks, f"check_{kind}")(thing, name=subject, **settings)
+    return subject if kind == "model" and Path(subject).is_dir() else resolve(subject)
+
+
+def _verdict(thing: Any, name: str, kind: str, settings: dict[str, Any]) -> Verdict:
+    from ordinate import verify as checks
+
+    subject = _made(thing, settings) if isinstance(thing, type) else thing
+    found: Verdict = getattr(checks, f"check_{kind}")(subject, name=name, **settings)
     return found
 
 

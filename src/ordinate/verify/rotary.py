@@ -153,10 +153,10 @@ def _suspects(
     subject: RotarySubject, case: RotaryCase, among: Iterable[Signature] | None
 ) -> Iterator[tuple[Signature, Callable[[], tuple[Any, Any]]]]:
     found = subject.remembered.get("found")
-    if found is not None and found.moved == 0:  # nothing turns, so no layout and no direction is likelier than another
-        found = replace(found, layout="half", mixed_signs=False)
     layouts = [case.known.as_built] if found is not None and found.layout else ["half", "interleaved"]
     signs = [case.known.sign] if found is not None and found.layout and not found.mixed_signs else [1, -1]
+    if found is not None and found.moved == 0:  # nothing turns where it was looked: either direction will do
+        signs = [1]
     for signature in SIGNATURES.values() if among is None else among:
         if signature.kind != "rotary":
             continue

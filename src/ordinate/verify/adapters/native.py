@@ -35,7 +35,9 @@ class Native:
     """
 
     def __init__(self, subject: Any, seconds: float = 10.0) -> None:
-        if isinstance(subject, type) or not (callable(subject) or any(hasattr(subject, name[0]) for name in _METHODS)):
+        if isinstance(subject, type | str | bytes) or not (
+            callable(subject) or any(hasattr(subject, name[0]) for name in _METHODS)
+        ):
             raise ArgumentTypeError(
                 "subject",
                 expected="something to call, or an object with rotate, encode or bias",

@@ -93,12 +93,13 @@ def sinusoid(positions: Tensor, settings: EmbeddingSettings, *, theta: Tensor | 
     theta = positions.double().unsqueeze(-1) * rates(settings) if theta is None else theta
     one, two = (theta.sin(), theta.cos()) if settings.sines_first else (theta.cos(), theta.sin())
     scale = 1.0 if settings.scale is None else settings.scale
+    pairs, odd = settings.dim // 2, settings.dim % 2
     if settings.layout == "half":
-        result = torch.cat((one, two[..., : settings.dim // 2]), -1)
-        if settings.ladder == "tensor2tensor" and settings.dim % 2:
-            result = torch.cat(
-                (one[..., : settings.dim // 2], two[..., : settings.dim // 2], torch.zeros_like(one[..., :1])), -1
-            )
+        result = torch.cat((one, two[..., :pairs]), -1)
     else:
         result = torch.stack((one, two), -1).flatten(-2)[..., : settings.dim]
+    if odd and settings.ladder == "tensor2tensor":  # its last channel is padding
+        one, two, padding = one[..., :pairs], two[..., :pairs], torch.zeros_like(one[..., :1])
+        whole = torch.cat((one, two), -1) if settings.layout == "half" else torch.stack((one, two), -1).flatten(-2)
+        result = torch.cat((whole, padding), -1)
     return scale * result
