@@ -24,8 +24,9 @@ def right(x, positions):
     return torch.cat((a * cos - b * sin, a * sin + b * cos), -1).to(x.dtype)
 
 
-def wrong(x, positions):
-    return right(x, positions * 0)
+def wrong(seq_len):
+    steps = torch.arange(seq_len)
+    return torch.tensor([2.0 ** -(head + 1) for head in range(8)])[:, None, None] * (steps[:, None] - steps[None])
 
 
 def stuck(x, positions):
@@ -72,10 +73,11 @@ def test_right_code_named_by_file_and_class_exits_0_and_leaves_no_trace(folder):
 
 
 def test_wrong_code_exits_1_and_is_named_with_a_line_to_read(folder):
-    done = verify(folder, "mine.rope:wrong")
+    done = verify(folder, "mine.rope:wrong", "--kind", "bias")
     assert done.returncode == 1
     assert "your result equals" in done.stdout
-    assert "ordinate/position/rotary.py:" in done.stdout
+    assert "key minus query for the distance" in done.stdout
+    assert "ordinate/position/alibi.py:" in done.stdout
 
 
 def test_code_that_never_comes_back_is_ended(folder):

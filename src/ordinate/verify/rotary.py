@@ -155,8 +155,6 @@ def _suspects(
     found = subject.remembered.get("found")
     layouts = [case.known.as_built] if found is not None and found.layout else ["half", "interleaved"]
     signs = [case.known.sign] if found is not None and found.layout and not found.mixed_signs else [1, -1]
-    if found is not None and found.moved == 0:  # nothing turns where it was looked: either direction will do
-        signs = [1]
     for signature in SIGNATURES.values() if among is None else among:
         if signature.kind != "rotary":
             continue
