@@ -7,11 +7,15 @@ arXiv 1803.02155; Dai et al. 2019, arXiv 1901.02860 (Transformer-XL); He et al. 
 
 from __future__ import annotations
 
+import math
+import struct
 from collections.abc import Callable
+from typing import Any
 
 from ordinate.inspection.frame import Frame, Reader
 from ordinate.inspection.provenance import Value, unknown
 from ordinate.inspection.record import Encoding
+from ordinate.slopes import alibi_slopes
 from ordinate.spec import PositionSpec
 
 __all__ = ["alibi", "buckets", "disentangled", "image_bias", "shaw", "transformer_xl"]
@@ -27,30 +31,55 @@ def _kind(name: str, frame: Frame) -> Value:
     return Value(name, "family", frame.origin)
 
 
-def alibi(*, symmetric: bool = False, when: Condition = _always) -> Reader:
-    """Linear biases: minus the head's slope times the distance; nothing learned."""
+def alibi(*, symmetric: bool = False, before_scaling: bool = False, when: Condition = _always) -> Reader:
+    """Linear biases: minus the head's slope times the distance; nothing learned.
+
+    Args:
+        symmetric: both ways alike.
+        before_scaling: whether the code adds the bias to scores that it divides by sqrt(head_dim) afterwards, and rounds the
+            slopes to bfloat16 first, as Falcon does.
+        when: whether the file switches it on.
+    """
 
     def read(frame: Frame) -> Encoding | None:
         if not when(frame):
             return None
-        heads = frame.attention.num_heads
+        heads, head_dim = frame.attention.num_heads, frame.attention.head_dim
         settings = {
             "symmetric": Value(symmetric, "family", frame.origin),
             "parameters": Value(0, "family", "computed, not learned"),
         }
-        spec = None
         slope_range = frame.section.number("attn_config.alibi_bias_max", "alibi_bias_max", above=0)
-        usual = not slope_range.known or slope_range.value == 8
         if slope_range.known:
             settings["bias_max"] = slope_range
-        if heads.known:
-            settings["slopes"] = Value(f"2^(-{slope_range.value or 8:g} h / {heads.value})", "family", "h = 1 ... heads")
-            if usual:
-                told = {"num_heads": heads.value}
-                spec = PositionSpec("alibi", {**told, "symmetric": True} if symmetric else told)
+        if not heads.known:
+            return Encoding(_kind("alibi", frame), "scores", settings=settings, spec=None)
+        told: dict[str, Any] = {"num_heads": heads.value}
+        formula = f"2^(-{slope_range.value or 8:g} h / {heads.value})"
+        if slope_range.known and slope_range.value != 8:
+            told["max_exponent"] = slope_range.value
+        if symmetric:
+            told["symmetric"] = True
+        if before_scaling:
+            formula += f" / sqrt({head_dim.value if head_dim.known else 'head width'})"
+            if head_dim.known:
+                told["slopes"] = [_in_bfloat16(slope) / math.sqrt(head_dim.value) for slope in alibi_slopes(heads.value)]
+        settings["slopes"] = Value(formula, "family", "h = 1 ... heads")
+        spec = None if before_scaling and not head_dim.known else PositionSpec("alibi", told)
         return Encoding(_kind("alibi", frame), "scores", settings=settings, spec=spec)
 
     return read
+
+
+def _in_bfloat16(value: float) -> float:
+    """The nearest bfloat16, ties to even: the upper half of a float32.
+
+    >>> _in_bfloat16(0.8408964276313782), _in_bfloat16(0.5)
+    (0.83984375, 0.5)
+    """
+    (bits,) = struct.unpack("<I", struct.pack("<f", value))
+    bits += 0x7FFF + (bits >> 16 & 1)
+    return float(struct.unpack("<f", struct.pack("<I", bits & 0xFFFF0000))[0])
 
 
 def buckets(

@@ -215,7 +215,7 @@ DECODERS: dict[str, Family] = {
     "falcon": Family(
         (
             Stack(
-                (_unless_alibi, alibi(when=lambda frame: bool(frame.section.flag("alibi").value))),
+                (_unless_alibi, alibi(before_scaling=True, when=lambda frame: bool(frame.section.flag("alibi").value))),
                 attention=multi_head(kv_rule=_falcon_groups, head_dim=()),
                 causal=True,
             ),
