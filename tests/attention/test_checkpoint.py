@@ -8,7 +8,7 @@ from safetensors.torch import load_file, save_file
 from torch.testing import assert_close
 
 from ordinate.attention import Causal, Decoder, Window
-from ordinate.errors import DataError, MissingDataError, MissingExtraError, RefusedError
+from ordinate.errors import DataError, MissingDataError, RefusedError
 from ordinate.position.frequencies import Linear, Llama3, YaRN
 from tests.attention.small_models import FAMILIES, theirs
 
@@ -156,11 +156,4 @@ def test_a_folder_without_its_files_is_an_error(tmp_path):
     theirs("llama", tmp_path)
     (tmp_path / "model.safetensors").rename(tmp_path / "pytorch_model.bin")
     with pytest.raises(MissingDataError, match=r"pytorch_model\.bin, which are pickles"):
-        Decoder.from_pretrained(tmp_path)
-
-
-def test_without_safetensors_the_error_names_the_extra(tmp_path, monkeypatch):
-    theirs("llama", tmp_path)
-    monkeypatch.setitem(__import__("sys").modules, "safetensors", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'ordinate\[checkpoints\]'"):
         Decoder.from_pretrained(tmp_path)

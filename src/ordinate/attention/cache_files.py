@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 
 from ordinate.attention.ledger import Ledger
-from ordinate.attention.tensor_files import read_tensors, write_tensors
 from ordinate.errors import DataError
+from ordinate.tensor_files import read_tensors, write_tensors
 
 __all__ = ["load", "save"]
 

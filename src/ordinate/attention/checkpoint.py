@@ -63,7 +63,6 @@ def load_decoder(directory: str | Path, *, dtype: torch.dtype | None = None, dev
         DataError: a config without a size it must have, or that cannot be meant; a truncated file; tensors that are missing,
             unexpected or of another shape, all of them named.
         RefusedError: another family, another activation, a quantised model.
-        MissingExtraError: safetensors is not installed.
     """
     directory = Path(directory)
     if not (directory / "config.json").is_file():

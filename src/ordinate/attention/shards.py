@@ -12,8 +12,8 @@ from typing import Any
 
 from torch import Tensor
 
-from ordinate.attention.tensor_files import open_tensors
 from ordinate.errors import DataError, MissingDataError
+from ordinate.tensor_files import open_tensors
 
 __all__ = ["Shards"]
 

@@ -8,14 +8,12 @@ their tables.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib import import_module
 from typing import Annotated, Any
 
 import typer
-import typer.main
-from typer.core import TyperGroup
 
 from ordinate import __version__
+from ordinate.cli.groups import lazy_group
 from ordinate.errors import OrdinateError
 
 __all__ = ["COMMANDS", "app", "main"]
@@ -27,26 +25,14 @@ COMMANDS = {
     "extend": "Say how to run a model at more tokens, and prove the edit.",
     "verify": "Hold position code to its laws, and name the fault.",
     "golden": "Print golden vectors that a port can be held to.",
+    "reservoir": "A connectome as a recurrent network: left, right, a body.",
+    "logic": "Networks of logic gates: from images to a circuit on a chip.",
 }
-"""Each command with its line of help: the function of that name in the file of that name."""
+"""Each command with its line of help: the function, or the group of commands, of that name in the file of that name."""
 
 
-class _House(TyperGroup):
-    """Finds commands by name when they are asked for, and runs them.
-
-    What goes wrong in the house's own words is one line on standard error, never a traceback.
-    """
-
-    def list_commands(self, ctx: Any) -> list[str]:
-        return [*COMMANDS, *super().list_commands(ctx)]
-
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        if cmd_name not in COMMANDS:
-            return super().get_command(ctx, cmd_name)
-        alone = typer.Typer(add_completion=False, rich_markup_mode=None)
-        function = getattr(import_module(f"ordinate.cli.{cmd_name}"), cmd_name)
-        alone.command(cmd_name, short_help=COMMANDS[cmd_name])(function)
-        return typer.main.get_command(alone)
+class _House(lazy_group("ordinate.cli", COMMANDS)):  # type: ignore[misc]
+    """Runs commands: what goes wrong in the house's own words is one line on standard error, never a traceback."""
 
     def invoke(self, ctx: Any) -> Any:
         try:

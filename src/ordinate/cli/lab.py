@@ -29,6 +29,10 @@ def lab(
             "--vectors", metavar="FILE", help='A GloVe or word2vec text file, or "glove" for the extra\'s full table.'
         ),
     ] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option("--data", metavar="DIR", help="Folder that holds `mnist` or `larval-drosophila`; else embedded data."),
+    ] = None,
     seed: Annotated[int | None, typer.Option("--seed", metavar="N", min=0, help="Count seeds from N.")] = None,
     listed: Annotated[bool, typer.Option("--list", help="Show the claims and run nothing.")] = False,
     again: Annotated[bool, typer.Option("--render", help="Make DIR's page again from its rows and run nothing.")] = False,
@@ -47,13 +51,15 @@ def lab(
 
         typer.echo(f"report: {republish(out)}", err=True)
     else:
-        rows = _measure(chosen, out, full=full, vectors=vectors, seed=seed)
+        rows = _measure(chosen, out, full=full, vectors=vectors, data=data, seed=seed)
         _print_rows(rows, as_json)
         if any(row["verdict"] == "failed" for row in rows):
             raise typer.Exit(1)
 
 
-def _measure(chosen: Sequence[Claim], out: Path, *, full: bool, vectors: str | None, seed: int | None) -> list[dict[str, Any]]:
+def _measure(
+    chosen: Sequence[Claim], out: Path, *, full: bool, vectors: str | None, data: Path | None, seed: int | None
+) -> list[dict[str, Any]]:
     from rich.console import Console
 
     from ordinate.data import word_vectors
@@ -62,7 +68,7 @@ def _measure(chosen: Sequence[Claim], out: Path, *, full: bool, vectors: str | N
     from ordinate.lab.runner import check_inputs, run
 
     with destination(out) as staging:  # first of all: nobody should wait for results that cannot be kept
-        inputs = Inputs(given_vectors=None if vectors is None else word_vectors(vectors), full=full)
+        inputs = Inputs(given_vectors=None if vectors is None else word_vectors(vectors), full=full, given_data=data)
         check_inputs(chosen, inputs)
         outcomes = run(chosen, inputs, seed=seed, console=Console(stderr=True))
         page = publish(outcomes, staging, out)

@@ -10,12 +10,17 @@ from collections.abc import Sequence
 
 from ordinate.errors import UnknownNameError
 from ordinate.lab.claim import Claim
-from ordinate.lab.claims import article_a, article_b, article_c, article_d
+from ordinate.lab.claims import article_a, article_b, article_c, article_d, article_d_logic, article_d_reservoir
 
 __all__ = ["CLAIMS", "choose"]
 
+_TABLES = (article_a, article_b, article_c, article_d, article_d_reservoir, article_d_logic)
+
 CLAIMS: dict[str, Claim] = {
-    claim.id: claim for claim in (*article_a.CLAIMS, *article_b.CLAIMS, *article_c.CLAIMS, *article_d.CLAIMS)
+    claim.id: claim
+    for claim in sorted(
+        (claim for table in _TABLES for claim in table.CLAIMS), key=lambda claim: (claim.id[0], int(claim.id[1:]))
+    )
 }
 
 

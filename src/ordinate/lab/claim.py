@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -62,11 +63,19 @@ class Inputs:
         seeds: what to draw the random parts from.
         given_vectors: word vectors the user asked for, or None for those in the package.
         full: take the time for the larger version of the measurement.
+        given_data: the folder of larger data that the user named, or None to look where `ordinate.data.data_folder` does.
     """
 
     seeds: tuple[int, ...] = (0,)
     given_vectors: WordVectors | None = None
     full: bool = False
+    given_data: Path | None = None
+
+    def data_folder(self, name: str) -> Path | None:
+        """The folder `name` of larger data, or None; raises as `ordinate.data.data_folder`."""
+        from ordinate.data import data_folder
+
+        return data_folder(name, self.given_data)
 
     def for_claim(self, claim: Claim, seed: int | None) -> Inputs:
         """These inputs with the claim's own seeds, or as many from `seed` on."""

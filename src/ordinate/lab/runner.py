@@ -37,11 +37,13 @@ class Outcome:
 
 
 def check_inputs(claims: Sequence[Claim], inputs: Inputs) -> None:
-    """Raise before any work if the given vectors lack a word that a claim needs.
+    """Raise before any work if the given vectors lack a word that a claim needs, or the given folder of data is none.
 
     Raises:
         UnknownNameError: the word, and what to do.
+        MissingDataError: the folder.
     """
+    inputs.data_folder("mnist")
     if inputs.given_vectors is None:
         return
     for claim in claims:

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ordinate import data
 from ordinate.data import WordVectors, word_vectors
+from ordinate.data import vectors as data
 from ordinate.errors import (
     ArgumentError,
     ArgumentTypeError,

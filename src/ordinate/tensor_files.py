@@ -1,18 +1,19 @@
 """Files of tensors in the safetensors format, opened lazily: bytes are mapped, and read when a tensor is asked for.
 
-The package `safetensors` is an extra, since attention itself needs no files: `pip install 'ordinate[checkpoints]'`.
+They stand on the ground floor because checkpoints, saved caches and logic networks are all kept in such files.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
 from torch import Tensor
 
-from ordinate.errors import DataError, MissingDataError, MissingExtraError, OutputError
+from ordinate.errors import DataError, MissingDataError, OutputError
 
 __all__ = ["open_tensors", "read_tensors", "write_tensors"]
 
@@ -23,14 +24,12 @@ def open_tensors(path: str | Path) -> Any:
     Raises:
         MissingDataError: no such file.
         DataError: a truncated file, or one of another format.
-        MissingExtraError: safetensors is not installed.
     """
-    library = _library()
     if not Path(path).is_file():
         raise MissingDataError(str(path), expected="a safetensors file", got="none", todo="look at the path")
     try:
-        return library.safe_open(str(path), framework="pt")
-    except (library.SafetensorError, OSError, ValueError) as error:
+        return safe_open(str(path), framework="pt")
+    except (SafetensorError, OSError, ValueError) as error:
         raise DataError(
             str(path), expected="a whole safetensors file", got=f"one that cannot be read ({error})", todo="fetch it again"
         ) from error
@@ -47,25 +46,8 @@ def write_tensors(path: str | Path, tensors: Mapping[str, Tensor], metadata: Map
 
     Raises:
         OutputError: a place that cannot be written to.
-        MissingExtraError: safetensors is not installed.
     """
-    library = _library()
-    from safetensors.torch import save_file
-
     try:
         save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, str(path), metadata=dict(metadata))
-    except (OSError, library.SafetensorError) as error:
+    except (OSError, SafetensorError) as error:
         raise OutputError(str(path), expected="a place for a file", got=str(error), todo="make its folder first") from error
-
-
-def _library() -> ModuleType:
-    try:
-        import safetensors
-    except ImportError as error:
-        raise MissingExtraError(
-            "safetensors",
-            expected="the package safetensors, which reads and writes files of tensors",
-            got="none installed",
-            todo="pip install 'ordinate[checkpoints]'",
-        ) from error
-    return safetensors

@@ -1,0 +1,25 @@
+"""`ordinate logic`: networks of logic gates, from images to a circuit on a chip. One small file a command."""
+
+from __future__ import annotations
+
+import typer
+
+from ordinate.cli.groups import lazy_group
+
+__all__ = ["COMMANDS", "logic"]
+
+COMMANDS: dict[str, str] = {}
+"""Each command with its line of help: the function of that name in the file of that name."""
+
+logic = typer.Typer(
+    cls=lazy_group("ordinate.cli.logic", COMMANDS),
+    help="Networks of logic gates: train, grow, simplify, run, emit, fpga.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+)
+
+
+@logic.callback()
+def _options() -> None:
+    pass

@@ -1,0 +1,25 @@
+"""`ordinate reservoir`: a connectome as a recurrent network. One small file a command."""
+
+from __future__ import annotations
+
+import typer
+
+from ordinate.cli.groups import lazy_group
+
+__all__ = ["COMMANDS", "reservoir"]
+
+COMMANDS: dict[str, str] = {}
+"""Each command with its line of help: the function of that name in the file of that name."""
+
+reservoir = typer.Typer(
+    cls=lazy_group("ordinate.cli.reservoir", COMMANDS),
+    help="A connectome as a recurrent network: left and right, tasks, a body.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+)
+
+
+@reservoir.callback()
+def _options() -> None:
+    pass

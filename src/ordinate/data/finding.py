@@ -1,0 +1,45 @@
+"""Where data that are too large for the package, or not ours to pass on, are looked for.
+
+Nothing is downloaded. A claim that finds no data runs on what is embedded, and says so.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from ordinate.errors import MissingDataError
+
+__all__ = ["DATA_VARIABLE", "data_folder"]
+
+DATA_VARIABLE = "ORDINATE_DATA"
+"""The environment variable that names the folder of all data."""
+
+_NEAR = ("data", "shared/data", "../shared/data")
+
+
+def data_folder(name: str, given: str | Path | None = None) -> Path | None:
+    """The folder `name` of the data, or None where there is none.
+
+    It is looked for in `given`, or else in the folder that the environment variable `ORDINATE_DATA` names, or else in `data`,
+    `shared/data` and `../shared/data` beside the working directory; the first that has it is taken.
+
+    Args:
+        name: such as "mnist" or "larval-drosophila".
+        given: the folder of all data, by a user who knows; then it must be there.
+
+    Raises:
+        MissingDataError: `given`, or the folder that the variable names, is no folder.
+
+    >>> data_folder("a folder that nobody has") is None
+    True
+    """
+    for told, who in ((given, "data"), (os.environ.get(DATA_VARIABLE), DATA_VARIABLE)):
+        if told is not None:
+            if not Path(told).is_dir():
+                raise MissingDataError(
+                    who, expected="a folder that holds folders of data", got=str(told), todo="check the path, or leave it out"
+                )
+            folder = Path(told) / name
+            return folder if folder.is_dir() else None
+    return next((Path(near) / name for near in _NEAR if (Path(near) / name).is_dir()), None)
