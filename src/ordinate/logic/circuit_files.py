@@ -1,0 +1,133 @@
+"""Circuits in JSON: a schema with a version, read strictly, written whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from ordinate.errors import DataError, MissingDataError, OrdinateError, OutputError
+from ordinate.logic.circuit import Circuit
+from ordinate.logic.input_thresholds import InputThresholds
+
+__all__ = ["FORMAT", "VERSION", "from_document", "load", "save", "to_document", "write_whole"]
+
+FORMAT, VERSION = "ordinate.logic.circuit", 1
+_FIELDS = {"format", "version", "num_inputs", "nodes", "votes", "bias", "tau", "inputs", "labels", "notes"}
+
+
+def to_document(circuit: Circuit) -> dict[str, Any]:
+    """The circuit as plain JSON types."""
+    inputs = circuit.inputs
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "num_inputs": circuit.num_inputs,
+        "nodes": {"table": circuit.tables.tolist(), "a": circuit.inputs_a.tolist(), "b": circuit.inputs_b.tolist()},
+        "votes": [{"signal": vote.signals.tolist(), "weight": vote.weights.tolist()} for vote in circuit.votes],
+        "bias": circuit.bias.tolist(),
+        "tau": circuit.tau,
+        "inputs": None
+        if inputs is None
+        else {
+            "num_features": inputs.num_features,
+            "feature": inputs.feature.tolist(),
+            "threshold": inputs.threshold.tolist(),
+        },
+        "labels": list(circuit.labels),
+        "notes": dict(circuit.notes),
+    }
+
+
+def from_document(document: Any, source: str = "circuit") -> Circuit:
+    """The circuit of a document; nothing in it is guessed, skipped or cut.
+
+    Raises:
+        DataError: another format or version, a field that is missing, unknown or wrong, a cycle.
+    """
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        got = document.get("format") if isinstance(document, dict) else type(document).__name__
+        raise DataError(source, expected=f"a circuit (format {FORMAT!r})", got=got, todo="write it with Circuit.save")
+    if document.get("version") != VERSION:
+        raise DataError(
+            source, expected=f"version {VERSION}", got=document.get("version"), todo="read it with the release that wrote it"
+        )
+    for name in sorted(_FIELDS - document.keys()):
+        raise DataError(source, expected=f"the field {name!r}", got="none", todo="write it with Circuit.save")
+    for name in sorted(document.keys() - _FIELDS):
+        raise DataError(source, expected="only known fields", got=f"{name!r}", todo="remove it, or put it into notes")
+    try:
+        inputs = document["inputs"]
+        return Circuit(
+            _whole_number(document["num_inputs"], "num_inputs"),
+            document["nodes"]["table"],
+            document["nodes"]["a"],
+            document["nodes"]["b"],
+            votes=[(vote["signal"], vote["weight"]) for vote in document["votes"]],
+            bias=document["bias"],
+            tau=document["tau"],
+            inputs=None
+            if inputs is None
+            else InputThresholds(_whole_number(inputs["num_features"], "num_features"), inputs["feature"], inputs["threshold"]),
+            labels=document["labels"],
+            notes=document["notes"],
+        )
+    except OrdinateError as problem:
+        raise DataError(
+            f"{source}, {problem.argument}", expected=problem.expected, got=problem.got, todo=problem.todo
+        ) from problem
+    except (KeyError, TypeError, ValueError, OverflowError) as problem:
+        told = f"the field {problem} missing" if isinstance(problem, KeyError) else str(problem)
+        raise DataError(source, expected="a whole circuit", got=told, todo="write it with Circuit.save") from problem
+
+
+def _whole_number(value: Any, name: str) -> int:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise DataError(name, expected="a whole number", got=value, todo="write it with Circuit.save")
+    return value
+
+
+def load(path: str | Path) -> Circuit:
+    """Read a circuit. Raises as `Circuit.load`."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
+        raise MissingDataError(str(path), expected="a circuit file", got="none", todo="look at the path") from None
+    except (OSError, UnicodeDecodeError) as problem:
+        raise DataError(str(path), expected="a circuit in JSON", got=str(problem), todo="look at the file") from None
+    try:
+        document = json.loads(text, parse_constant=_refuse)
+    except ValueError as problem:
+        raise DataError(str(path), expected="a circuit in JSON", got=str(problem), todo="write it with Circuit.save") from None
+    return from_document(document, str(path))
+
+
+def _refuse(name: str) -> float:
+    raise DataError("circuit", expected="finite numbers", got=name, todo="look at where the circuit was made")
+
+
+def save(circuit: Circuit, path: str | Path) -> None:
+    """Write a circuit. Raises as `Circuit.save`."""
+    write_whole(path, json.dumps(to_document(circuit), separators=(",", ":"), ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def write_whole(path: str | Path, content: str | bytes) -> None:
+    """Write a file under a temporary name, then rename it: it is there whole or not at all.
+
+    Raises:
+        OutputError: a place that cannot be written to.
+    """
+    target = Path(path)
+    draft = target.with_name(f"{target.name}.{os.getpid()}.part")
+    try:
+        if isinstance(content, bytes):
+            draft.write_bytes(content)
+        else:
+            draft.write_text(content, encoding="utf-8")
+        os.replace(draft, target)
+    except OSError as problem:
+        draft.unlink(missing_ok=True)
+        raise OutputError(
+            str(path), expected="a place for a file", got=problem.strerror or str(problem), todo="make its folder first"
+        ) from None
