@@ -2,5 +2,20 @@
 
 from ordinate.logic.circuit import Circuit, Votes
 from ordinate.logic.input_thresholds import InputThresholds
+from ordinate.logic.layers_convolution import LogicConv2d, OrPooling2d
+from ordinate.logic.layers_dense import LogicDense
+from ordinate.logic.layers_readout import GroupSum
+from ordinate.logic.network import LogicNetwork
+from ordinate.logic.thresholds import Thresholds
 
-__all__ = ["Circuit", "InputThresholds", "Votes"]
+__all__ = [
+    "Circuit",
+    "GroupSum",
+    "InputThresholds",
+    "LogicConv2d",
+    "LogicDense",
+    "LogicNetwork",
+    "OrPooling2d",
+    "Thresholds",
+    "Votes",
+]
