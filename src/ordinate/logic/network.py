@@ -1,7 +1,8 @@
 """`LogicNetwork`: layers in a row, and the two files they are kept in.
 
 A network of the name `net.json` is two files: `net.json` says which layers of which settings, `net.safetensors` holds
-parameters and wirings. The first names the schema's version and the second's hash, so that files that do not belong together are refused.
+parameters and wirings. The first names the schema's version and the second's hash, so that files that do not belong together
+are refused.
 """
 
 from __future__ import annotations
