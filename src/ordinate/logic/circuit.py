@@ -1,7 +1,7 @@
 """A logic-gate network as a plain netlist: gates as truth tables, votes of their outputs, a bias and a temperature.
 
-Nothing here is learned or relaxed: what trains makes a `Circuit`, and what simplifies, runs or emits takes one. A node is a truth
-table of two earlier signals, so constants (tables 0 and 15), wires (12, 10) and inverters (3, 5) are nodes like gates are.
+Nothing here is learned or relaxed: what trains makes a `Circuit`, and what simplifies, runs or emits takes one. A node is a
+truth table of two earlier signals, so constants (tables 0 and 15), wires (12, 10) and inverters (3, 5) are nodes like gates are.
 Bit 2a + b of a table is the output for inputs a and b: AND is 8, OR is 14, XOR is 6.
 """
 
@@ -61,7 +61,8 @@ class Circuit:
         inputs_a: int32 [nodes], the signal that each node reads as a.
         inputs_b: int32 [nodes], the signal that it reads as b.
         votes: for each class its `Votes`, or (signals, weights).
-        bias: float64 [classes], in votes; zeros if not given.
+        bias: float64 [classes], in votes; zeros if not given. Kept in multiples of 2^-20, so that whole votes add to it without
+            rounding and "the same scores" can mean the same bits.
         tau: temperature that divides the scores; greater than 0.
         inputs: thresholds that make the input bits from numbers such as pixels, or None where bits come in.
         labels: for each class the label it stands for; 0, 1, 2, ... if not given.
@@ -117,7 +118,7 @@ class Circuit:
                 for place, (signals, weights) in enumerate(votes)
             ),
         )
-        put(self, "bias", np.zeros(len(self.votes)) if bias is None else np.array(bias, np.float64))
+        put(self, "bias", np.zeros(len(self.votes)) if bias is None else np.round(np.array(bias, np.float64) * 2**20) / 2**20)
         put(self, "tau", float(tau))
         put(self, "inputs", inputs)
         put(self, "labels", tuple(range(len(self.votes))) if labels is None else tuple(int(label) for label in labels))
@@ -206,6 +207,19 @@ class Circuit:
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if not name.startswith("_kept")}
+
+    def simplify(self, *, sat: bool = True) -> Circuit:
+        """A smaller circuit with the same scores on every input (`ordinate.logic.simplify` tells the steps).
+
+        Args:
+            sat: also merge what a SAT solver proves equal.
+
+        Raises:
+            MissingExtraError: python-sat is not installed and `sat` asks for it.
+        """
+        from ordinate.logic.simplify import simplify
+
+        return simplify(self, sat=sat).circuit
 
     # --- where it comes from and where it goes
 

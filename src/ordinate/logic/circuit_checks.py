@@ -77,7 +77,7 @@ def check_circuit(circuit: Circuit) -> None:
                 got=len(vote.weights),
                 todo="give every vote its weight",
             )
-        if len(vote.signals) and not (0 <= vote.signals.min() and vote.signals.max() < signals):
+        if len(vote.signals) and not (vote.signals.min() >= 0 and vote.signals.max() < signals):
             wrong = next(int(signal) for signal in vote.signals if not 0 <= signal < signals)
             raise ArgumentError(
                 f"votes[{place}] signals", expected=f"signals from 0 to {signals - 1}", got=wrong, todo="vote with what exists"

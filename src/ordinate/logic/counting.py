@@ -5,8 +5,8 @@ A vote of weight w is split into powers of two; a vote against (w < 0) is a vote
     votes[c] = offset[c] + sum over columns k of 2^k * (ones among the column's literals)
 
 with no negative terms, which adders like. A bias may be any real number. Votes are whole, so with bias = floor + rest the class
-with the greatest floor part wins, and among equal ones that with the greatest rest, and then the first: a fixed order in which a
-later class must be strictly greater to win. The comparison is exact for every bias and needs integers only.
+with the greatest whole part wins, among equal ones that with the greatest rest, and then the first: a fixed order in which
+a later class must be strictly greater to win. The comparison is exact for every bias and needs integers only.
 """
 
 from __future__ import annotations

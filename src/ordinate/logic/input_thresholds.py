@@ -49,7 +49,7 @@ class InputThresholds:
             )
         if not np.isfinite(self.threshold).all():
             raise ArgumentError("threshold", expected="finite numbers", got="NaN or infinity", todo="leave such bits out")
-        if self.feature.size and not (0 <= self.feature.min() and self.feature.max() < self.num_features):
+        if self.feature.size and not (self.feature.min() >= 0 and self.feature.max() < self.num_features):
             raise ArgumentError(
                 "feature",
                 expected=f"numbers from 0 to {self.num_features - 1}",

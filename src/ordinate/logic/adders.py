@@ -1,0 +1,95 @@
+"""Counting and comparing inside a netlist: carry-save adders for votes, a tournament of comparators for the class.
+
+A full adder takes three bits of one weight and gives one of that weight and one of twice it. A column of n bits is thus summed
+by about n full adders, five gates each, and on words of w images every gate counts for w images at once.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+
+from ordinate.logic.counting import CountPlan
+from ordinate.logic.simplify.netlist import FALSE, TRUE, Netlist
+
+__all__ = ["add_up", "class_bits", "column_literals", "counts"]
+
+
+def add_up(netlist: Netlist, columns: Sequence[Sequence[int]]) -> list[int]:
+    """The literals of a sum's bits, least first.
+
+    Args:
+        netlist: gets the adders.
+        columns: for each power of two the literals that count with it.
+    """
+    left = [deque(column) for column in columns]
+    bits: list[int] = []
+    while len(bits) < len(left):
+        column = left[len(bits)]
+        if len(column) > 1 and len(left) == len(bits) + 1:
+            left.append(deque())
+        while len(column) > 1:
+            # first in, first out: sums go to the back, so that the adders form a balanced tree
+            x, y = column.popleft(), column.popleft()
+            z = column.popleft() if column else FALSE
+            half = netlist.parity(x, y)
+            column.append(netlist.parity(half, z))
+            both = netlist.conjunction(x, y)
+            left[len(bits) + 1].append(netlist.conjunction(both ^ 1, netlist.conjunction(half, z) ^ 1) ^ 1)
+        bits.append(column[0] if column else FALSE)
+    while bits and bits[-1] == FALSE:
+        bits.pop()
+    return bits
+
+
+def column_literals(columns: Sequence[Sequence[int]], literals: Sequence[int]) -> list[list[int]]:
+    """Columns of a `CountPlan` (signals, `~signal` for complements) as literals of a netlist."""
+    return [[literals[one] if one >= 0 else literals[~one] ^ 1 for one in column] for column in columns]
+
+
+def counts(netlist: Netlist, plan: CountPlan, literals: Sequence[int]) -> list[list[int]]:
+    """For each class the bits of its count, least first, without its offset.
+
+    Args:
+        netlist: gets the adders.
+        plan: of the circuit.
+        literals: of the circuit's signals in the netlist.
+    """
+    return [add_up(netlist, column_literals(one.columns, literals)) for one in plan.classes]
+
+
+def class_bits(netlist: Netlist, plan: CountPlan, literals: Sequence[int]) -> list[int]:
+    """The bits of the number of the class that wins, least first. Arguments as for `counts`."""
+    entries: list[tuple[list[int], list[int]]] = []
+    width = max(1, (len(plan.classes) - 1).bit_length())
+    for place in plan.order:
+        columns = column_literals(plan.classes[place].columns, literals)
+        for power in range(plan.lifts[place].bit_length()):
+            columns += [[] for _ in range(power + 1 - len(columns))]
+            if plan.lifts[place] >> power & 1:
+                columns[power].append(TRUE)
+        entries.append((add_up(netlist, columns), [place >> power & 1 for power in range(width)]))
+    while len(entries) > 1:
+        entries = [
+            _greater(netlist, *entries[place : place + 2]) if place + 1 < len(entries) else entries[place]
+            for place in range(0, len(entries), 2)
+        ]
+    return entries[0][1]
+
+
+def _greater(
+    netlist: Netlist, first: tuple[list[int], list[int]], second: tuple[list[int], list[int]]
+) -> tuple[list[int], list[int]]:
+    """The entry of the greater sum; of equal ones the first."""
+    size = max(len(first[0]), len(second[0]))
+    left, right = (sums + [FALSE] * (size - len(sums)) for sums in (first[0], second[0]))
+    wins = FALSE  # whether the second is greater, from the least bit on
+    for x, y in zip(left, right, strict=True):
+        wins = _choose(netlist, netlist.parity(x, y), y, wins)
+    chosen = [_choose(netlist, wins, y, x) for x, y in zip(left, right, strict=True)]
+    return chosen, [_choose(netlist, wins, y, x) for x, y in zip(first[1], second[1], strict=True)]
+
+
+def _choose(netlist: Netlist, condition: int, then: int, otherwise: int) -> int:
+    """`then` where the condition holds, `otherwise` where not, as otherwise ^ (condition & (then ^ otherwise))."""
+    return netlist.parity(otherwise, netlist.conjunction(condition, netlist.parity(then, otherwise)))
