@@ -1,0 +1,235 @@
+"""Ridge regression on reservoir states that never need to be in memory together.
+
+What a ridge readout needs of T states of N neurons is their mean, their centred second moments [N, N] and their moments with
+the targets [N, K]. They are gathered block by block, so memory does not grow with T, and two gatherings can be merged (Chan,
+Golub and LeVeque 1983, "Algorithms for computing the sample variance", equations 1.5). Blocks are centred before they are
+multiplied: the textbook form, E[xx'] - mean mean', loses its digits where states sit far from 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+from scipy import linalg
+
+from ordinate.errors import ArgumentError, RefusedError, ShapeError
+
+__all__ = ["RidgeReadout"]
+
+FloatArray = npt.NDArray[np.float64]
+
+_BLOCK_STEPS = 4096
+"""States are centred and widened to float64 in blocks of so many: the only memory beside the sums."""
+
+
+class RidgeReadout:
+    """A linear readout W, b that minimises Σ_t |y(t) - W' x(t) - b|² + ridge |W|², gathered as a stream.
+
+    The intercept b is not penalised, and `ridge` is not multiplied by the number of steps: both as scikit-learn's `Ridge`.
+    `ridge=0` gives the solution of least norm.
+
+    Args:
+        ridge: the penalty, at least 0.
+        fit_intercept: fit b; else b = 0 and nothing is centred.
+
+    Raises:
+        ArgumentError: a negative or unreal ridge.
+
+    Source: Hoerl and Kennard 1970, doi 10.1080/00401706.1970.10488634; for reservoirs Lukoševičius 2012, equation 9.
+
+    >>> readout = RidgeReadout(ridge=0.0)
+    >>> for block in ([[0.0], [1.0]], [[2.0]]):
+    ...     _ = readout.partial_fit(block, 3 * np.array(block) + 1)
+    >>> float(readout.predict([[10.0]])[0, 0].round(9))
+    31.0
+    """
+
+    def __init__(self, ridge: float = 1e-6, *, fit_intercept: bool = True) -> None:
+        _check_ridge(ridge)
+        self.ridge = ridge
+        self.fit_intercept = fit_intercept
+        self.steps = 0
+        self._moments: FloatArray | None = None  # [N, N], centred if there is an intercept
+        self._solved: tuple[FloatArray, FloatArray] | None = None
+
+    def partial_fit(self, states: npt.ArrayLike, targets: npt.ArrayLike) -> RidgeReadout:
+        """Add states and their targets to the sums; memory stays as it is.
+
+        Args:
+            states: [T, N] or [B, T, N], any float type; the sums are float64.
+            targets: [T, K] or [B, T, K].
+
+        Raises:
+            ShapeError: steps that differ, or other numbers of neurons or targets than before.
+            ArgumentError: NaN or infinity.
+        """
+        x, y = _flat("states", states), _flat("targets", targets)
+        if len(x) != len(y):
+            raise ShapeError(
+                "targets", expected=f"one row for each of {len(x)} states", got=f"{len(y)} rows", todo="line the two up"
+            )
+        self._prepare(x.shape[1], y.shape[1])
+        for start in range(0, len(x), _BLOCK_STEPS):
+            block, wanted = (part[start : start + _BLOCK_STEPS].astype(np.float64) for part in (x, y))
+            # after widening: the largest float32 values are finite too, and a sum is NaN wherever one of its terms is
+            for name, values in (("states", block), ("targets", wanted)):
+                if not np.isfinite(values.sum()) and not np.isfinite(values).all():
+                    raise ArgumentError(
+                        name, expected="finite numbers", got="NaN or infinity", todo="a diverging reservoir needs less gain"
+                    )
+            self._add(block, wanted)
+        return self
+
+    def merge(self, other: RidgeReadout) -> RidgeReadout:
+        """Add what another readout has gathered, as if its states had been given here.
+
+        Raises:
+            ShapeError: other numbers of neurons or targets.
+            ArgumentError: one of the two has an intercept and the other has none.
+        """
+        if other._moments is None:
+            return self
+        if other.fit_intercept != self.fit_intercept:
+            raise ArgumentError(
+                "other", expected=f"fit_intercept={self.fit_intercept}", got=other.fit_intercept, todo="gather both alike"
+            )
+        self._prepare(len(other._mean), len(other._target_mean))
+        self._join(other.steps, other._mean, other._target_mean, other._moments, other._cross)
+        return self
+
+    def solve(self, ridge: float | None = None) -> tuple[FloatArray, FloatArray]:
+        """Weights [N, K] and intercept [K] from what was gathered so far.
+
+        Args:
+            ridge: instead of the readout's own.
+
+        Raises:
+            RefusedError: nothing was gathered.
+            ArgumentError: a negative or unreal ridge.
+        """
+        if self._moments is None:
+            raise RefusedError(
+                "RidgeReadout", expected="states and targets to fit", got="none so far", todo="call partial_fit first"
+            )
+        if ridge is None:
+            if self._solved is None:
+                self._solved = self._solution(self.ridge)
+            return self._solved
+        _check_ridge(ridge)
+        return self._solution(ridge)
+
+    def solve_path(self, ridges: Iterable[float]) -> list[tuple[FloatArray, FloatArray]]:
+        """`solve` for several ridges: the states are gathered once however many are tried."""
+        return [self.solve(ridge) for ridge in ridges]
+
+    def predict(self, states: npt.ArrayLike) -> FloatArray:
+        """ŷ = W' x + b, [T, K] or [B, T, K]: as many steps as there are states.
+
+        Raises:
+            RefusedError: nothing was gathered.
+            ShapeError: states of another number of neurons.
+        """
+        weights, intercept = self.solve()
+        x = np.asarray(states)
+        if x.ndim == 0 or x.shape[-1] != len(weights):
+            raise ShapeError(
+                "states",
+                expected=f"{len(weights)} neurons on the last axis",
+                got=f"shape {x.shape}",
+                todo="read the same neurons",
+            )
+        return np.asarray(x @ weights + intercept)
+
+    @property
+    def num_bytes(self) -> int:
+        """Memory of the sums, which does not depend on the number of steps.
+
+        >>> readout = RidgeReadout().partial_fit(np.ones((10, 3)), np.ones((10, 1)))
+        >>> readout.num_bytes == RidgeReadout().partial_fit(np.ones((1000, 3)), np.ones((1000, 1))).num_bytes
+        True
+        """
+        if self._moments is None:
+            return 0
+        return self._moments.nbytes + self._cross.nbytes + self._mean.nbytes + self._target_mean.nbytes
+
+    def _prepare(self, num_states: int, num_targets: int) -> None:
+        if self._moments is None:
+            self._moments = np.zeros((num_states, num_states))
+            self._cross = np.zeros((num_states, num_targets))
+            self._mean, self._target_mean = np.zeros(num_states), np.zeros(num_targets)
+        for name, got, had in (
+            ("states", num_states, len(self._mean)),
+            ("targets", num_targets, len(self._target_mean)),
+        ):
+            if got != had:
+                raise ShapeError(
+                    name, expected=f"{had} columns, as before", got=f"{got}", todo="start a new readout for others"
+                )
+
+    def _add(self, block: FloatArray, wanted: FloatArray) -> None:
+        mean, target_mean = np.zeros(block.shape[1]), np.zeros(wanted.shape[1])
+        if self.fit_intercept:
+            mean, target_mean = block.mean(axis=0), wanted.mean(axis=0)
+            block -= mean
+            wanted -= target_mean
+        self._join(len(block), mean, target_mean, block.T @ block, block.T @ wanted)
+
+    def _join(self, steps: int, mean: FloatArray, target_mean: FloatArray, moments: FloatArray, cross: FloatArray) -> None:
+        """Chan's update: moments about the common mean from those about two means."""
+        assert self._moments is not None
+        total = self.steps + steps
+        self._moments += moments
+        self._cross += cross
+        if self.fit_intercept:
+            apart, target_apart = mean - self._mean, target_mean - self._target_mean
+            share = self.steps * steps / total
+            self._moments += np.outer(share * apart, apart)
+            self._cross += np.outer(share * apart, target_apart)
+            self._mean += apart * (steps / total)
+            self._target_mean += target_apart * (steps / total)
+        self.steps = total
+        self._solved = None
+
+    def _solution(self, ridge: float) -> tuple[FloatArray, FloatArray]:
+        assert self._moments is not None
+        weights = _least_norm(self._moments, self._cross) if ridge == 0 else _penalised(self._moments, self._cross, ridge)
+        return weights, self._target_mean - self._mean @ weights
+
+
+def _penalised(moments: FloatArray, cross: FloatArray, ridge: float) -> FloatArray:
+    raised = moments.copy()
+    raised.flat[:: len(raised) + 1] += ridge
+    try:
+        factor = linalg.cho_factor(raised, lower=True, overwrite_a=True, check_finite=False)
+    except linalg.LinAlgError:  # the ridge is below the rounding of the moments
+        values, vectors = linalg.eigh(moments, check_finite=False)
+        inverse = 1.0 / (np.maximum(values, 0.0) + ridge)
+        return np.asarray((vectors * inverse) @ (vectors.T @ cross))
+    return np.asarray(linalg.cho_solve(factor, cross, check_finite=False))
+
+
+def _least_norm(moments: FloatArray, cross: FloatArray) -> FloatArray:
+    values, vectors = linalg.eigh(moments, check_finite=False)
+    kept = values > max(values[-1], 0.0) * len(values) * np.finfo(np.float64).eps
+    inverse = np.where(kept, 1.0 / np.where(kept, values, 1.0), 0.0)
+    return np.asarray((vectors * inverse) @ (vectors.T @ cross))
+
+
+def _flat(name: str, values: npt.ArrayLike) -> npt.NDArray[np.floating]:
+    array = np.asarray(values)
+    if array.ndim < 2 or 0 in array.shape:
+        raise ShapeError(
+            name, expected="[T, columns] or [B, T, columns], none of them 0", got=f"shape {array.shape}", todo="add the axis"
+        )
+    if not np.issubdtype(array.dtype, np.floating):
+        array = array.astype(np.float64)
+    return array.reshape(-1, array.shape[-1])
+
+
+def _check_ridge(ridge: float | Sequence[float]) -> None:
+    if isinstance(ridge, bool) or not isinstance(ridge, int | float | np.number) or not 0 <= ridge < np.inf:
+        raise ArgumentError(
+            "ridge", expected="a finite number of at least 0", got=ridge, todo="1e-6 is usual for states in (-1, 1)"
+        )
