@@ -10,9 +10,9 @@ from collections import deque
 from collections.abc import Sequence
 
 from ordinate.logic.counting import CountPlan
-from ordinate.logic.simplify.netlist import FALSE, TRUE, Netlist
+from ordinate.logic.simplify.netlist import FALSE, Netlist
 
-__all__ = ["add_up", "class_bits", "column_literals", "counts"]
+__all__ = ["add_constant", "add_up", "class_bits", "column_literals", "counts"]
 
 
 def add_up(netlist: Netlist, columns: Sequence[Sequence[int]]) -> list[int]:
@@ -58,23 +58,38 @@ def counts(netlist: Netlist, plan: CountPlan, literals: Sequence[int]) -> list[l
     return [add_up(netlist, column_literals(one.columns, literals)) for one in plan.classes]
 
 
-def class_bits(netlist: Netlist, plan: CountPlan, literals: Sequence[int]) -> list[int]:
-    """The bits of the number of the class that wins, least first. Arguments as for `counts`."""
-    entries: list[tuple[list[int], list[int]]] = []
+def class_bits(netlist: Netlist, plan: CountPlan, counted: Sequence[Sequence[int]]) -> list[int]:
+    """The bits of the number of the class that wins, least first.
+
+    Args:
+        netlist: gets the comparators.
+        plan: of the circuit.
+        counted: what `counts` gave.
+    """
     width = max(1, (len(plan.classes) - 1).bit_length())
-    for place in plan.order:
-        columns = column_literals(plan.classes[place].columns, literals)
-        for power in range(plan.lifts[place].bit_length()):
-            columns += [[] for _ in range(power + 1 - len(columns))]
-            if plan.lifts[place] >> power & 1:
-                columns[power].append(TRUE)
-        entries.append((add_up(netlist, columns), [place >> power & 1 for power in range(width)]))
+    entries = [
+        (add_constant(netlist, counted[place], plan.lifts[place]), [place >> power & 1 for power in range(width)])
+        for place in plan.order
+    ]
     while len(entries) > 1:
         entries = [
             _greater(netlist, *entries[place : place + 2]) if place + 1 < len(entries) else entries[place]
             for place in range(0, len(entries), 2)
         ]
     return entries[0][1]
+
+
+def add_constant(netlist: Netlist, bits: Sequence[int], constant: int) -> list[int]:
+    """The bits of a sum with a constant of at least 0; the netlist folds what the constant's bits decide."""
+    result, carry = [], FALSE
+    for power in range(max(len(bits), constant.bit_length()) + 1):
+        x = bits[power] if power < len(bits) else FALSE
+        y = constant >> power & 1
+        result.append(netlist.parity(netlist.parity(x, y), carry))
+        carry = netlist.conjunction(x, carry) if not y else netlist.conjunction(x ^ 1, carry ^ 1) ^ 1
+    while result and result[-1] == FALSE:
+        result.pop()
+    return result
 
 
 def _greater(

@@ -1,7 +1,7 @@
 """A logic-gate network as a plain netlist: gates as truth tables, votes of their outputs, a bias and a temperature.
 
 Nothing here is learned or relaxed: what trains makes a `Circuit`, and what simplifies, runs or emits takes one. A node is a
-truth table of two earlier signals, so constants (tables 0 and 15), wires (12, 10) and inverters (3, 5) are nodes like gates are.
+truth table of two earlier signals, so constants (tables 0 and 15), wires (12, 10) and inverters (3, 5) are nodes like gates.
 Bit 2a + b of a table is the output for inputs a and b: AND is 8, OR is 14, XOR is 6.
 """
 
@@ -232,6 +232,35 @@ class Circuit:
         from ordinate.logic.circuit_files import save
 
         save(self, path)
+
+    def to_c(self, name: str = "circuit") -> str:
+        """One C99 file that needs nothing else; `ordinate.logic.c_source` says what is in it.
+
+        Args:
+            name: what every name in the file begins with.
+
+        Raises:
+            ArgumentError: a name that is none in C.
+        """
+        from ordinate.logic.c_source import c_source
+
+        return c_source(self, name)
+
+    def to_verilog(self, name: str = "circuit", *, pipelined: bool = False, thresholds: bool = False) -> str:
+        """A Verilog module; `ordinate.logic.verilog` says what its ports are.
+
+        Args:
+            name: of the module.
+            pipelined: put registers into counting and comparing.
+            thresholds: take numbers of 8 bits and compare them with the circuit's thresholds, instead of bits.
+
+        Raises:
+            ArgumentError: a name that is none in Verilog.
+            RefusedError: thresholds are asked for and the circuit has none.
+        """
+        from ordinate.logic.verilog import verilog
+
+        return verilog(self, name, pipelined=pipelined, thresholds=thresholds)
 
     @classmethod
     def load(cls, path: str | Path) -> Circuit:

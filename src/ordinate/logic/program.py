@@ -1,7 +1,7 @@
 """A circuit as a straight line of word operations on few slots: what the runtime executes and C is written from.
 
-Counting and comparing are operations like the gates. They are ordered depth first from the outputs, so that a value is used soon
-after it is made, and a slot is free again after the last use of what it holds.
+Counting and comparing are operations like the gates. They are ordered depth first from the outputs, so that a value is used
+soon after it is made, and a slot is free again after the last use of what it holds.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Program", "Stage", "lower", "voting_signals"]
 
-Stage = Literal["gates", "counts", "classes"]
+Stage = Literal["gates", "counts", "classes", "all"]
 
 _NOT, _ZERO = 3, 0
 
@@ -40,7 +40,7 @@ class Program:
         a, b: int32 [operations], slots that are read.
         out: int32 [operations], the slot that is written.
         outputs: int32 [outputs], slots that hold the answer in the end.
-        groups: how many outputs belong to each class in stage "counts"; one group otherwise.
+        groups: how many outputs belong together: to the class that wins, to the count of each class.
         plan: how the counts are to be read.
     """
 
@@ -60,8 +60,8 @@ def lower(circuit: Circuit, stage: Stage) -> Program:
 
     Args:
         circuit: any.
-        stage: what comes out: "gates", every signal that votes, in the order in which `voting_signals` lists them; "counts", the
-            bits of each class's count; "classes", the bits of the number of the class that wins.
+        stage: what comes out: "gates", every signal that votes, in the order of `voting_signals`; "counts", the bits of each
+            class's count; "classes", the bits of the number of the class that wins; "all", these and then the counts.
 
     >>> from ordinate.logic.circuit import Circuit
     >>> lower(Circuit(2, [6, 8], [0, 0], [1, 1], votes=[([2], [1]), ([3], [1])]), "classes").tables.tolist()
@@ -75,7 +75,8 @@ def lower(circuit: Circuit, stage: Stage) -> Program:
     elif stage == "counts":
         groups = counts(netlist, plan, literals)
     else:
-        groups = [class_bits(netlist, plan, literals)]
+        counted = counts(netlist, plan, literals)
+        groups = [class_bits(netlist, plan, counted), *(counted if stage == "all" else ())]
     return _allocate(netlist, groups, plan)
 
 

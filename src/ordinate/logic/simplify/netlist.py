@@ -1,8 +1,8 @@
 """A netlist whose negations sit on edges, so that there are two kinds of gates only: AND and XOR of literals.
 
-Every function of two inputs is one of these two, up to complements of its inputs and output. A literal is 2 * node, plus 1 where
-the complement is meant; node 0 is the constant false, then come the inputs, then gates. This is the and-inverter graph of
-Kuehlmann et al. 2002 (doi 10.1109/TCAD.2002.804386) with XOR kept as one gate, which it is here.
+Every function of two inputs is one of these two, up to complements of its inputs and output. A literal is 2 * node, plus 1
+where the complement is meant; node 0 is the constant false, then come the inputs, then gates. This is the and-inverter graph
+of Kuehlmann et al. 2002 (doi 10.1109/TCAD.2002.804386) with XOR kept as one gate, which it is here.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Netlist:
         """The literal of x AND y."""
         if x > y:
             x, y = y, x
-        if x == y or x == TRUE:
+        if x in (y, TRUE):
             return y
         if x == FALSE or x == y ^ 1:
             return FALSE
