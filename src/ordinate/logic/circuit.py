@@ -263,6 +263,13 @@ class Circuit:
         return verilog(self, name, pipelined=pipelined, thresholds=thresholds)
 
     @classmethod
+    def from_network(cls, network: Any, *, input_shape: Sequence[int] | None = None, input_scale: float = 1.0) -> Circuit:
+        """The circuit that a network is in evaluation. Arguments and errors as `ordinate.logic.from_network.from_network`."""
+        from ordinate.logic.from_network import from_network
+
+        return from_network(network, input_shape=input_shape, input_scale=input_scale)
+
+    @classmethod
     def load(cls, path: str | Path) -> Circuit:
         """Read a circuit from JSON.
 

@@ -40,9 +40,12 @@ def run_blocks(tables: Any, a: Any, b: Any, out: Any, outputs: Any, words: Any, 
             elif table == 3:
                 for word in range(_WORDS):
                     z[word] = ~x[word]
+            elif table == 0:
+                for word in range(_WORDS):
+                    z[word] = x[word] & ~x[word]  # no literal here: numba joins int64 and uint64 to float64
             else:
                 for word in range(_WORDS):
-                    z[word] = 0 if table == 0 else ~(x[word] & ~x[word])
+                    z[word] = x[word] | ~x[word]
         for place in range(len(outputs)):
             for word in range(_WORDS):
                 results[place, start + word] = values[outputs[place], word]
