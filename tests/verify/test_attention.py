@@ -12,6 +12,7 @@ from ordinate.errors import ArgumentError
 from ordinate.position import ALiBi, Rotary
 from ordinate.verify import check_attention, check_decoder
 from ordinate.verify.proof.decoders import Decoder
+from ordinate.verify.properties.attention import ATTENTION
 
 
 def ours(encoding: object) -> object:
@@ -33,8 +34,9 @@ def ours(encoding: object) -> object:
 
 @pytest.mark.parametrize("shared", [4, 2, 1])
 def test_our_own_attention_passes(shared):
-    assert check_attention(ours(Rotary(16, layout="half")), encoding="rotary", num_kv_heads=shared).passed
-    assert check_attention(ours(ALiBi(4)), encoding="alibi", num_kv_heads=shared).passed
+    laws = [law.id for law in ATTENTION if law.cheap]  # compilation is held to below
+    assert check_attention(ours(Rotary(16, layout="half")), encoding="rotary", num_kv_heads=shared, only=laws).passed
+    assert check_attention(ours(ALiBi(4)), encoding="alibi", num_kv_heads=shared, only=laws).passed
 
 
 def test_code_that_ignores_positions_is_caught():
@@ -89,3 +91,25 @@ def test_a_decoder_in_training_is_asked_without_dropout_and_left_as_it_was():
 def test_what_is_no_decoder_is_refused():
     with pytest.raises(ArgumentError, match="logits"):
         check_decoder(lambda tokens: torch.zeros(3))
+
+
+def test_a_key_cut_off_from_training_is_seen_by_its_gradient():
+    def cut(q, k, v, positions):
+        mask = torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool).tril()
+        return scaled_dot_product_attention(q, k.detach(), v, attn_mask=mask)
+
+    verdict = check_attention(cut, encoding="none", only=["published-rule", "gradients"])
+    assert [outcome.id for outcome in verdict.failed] == ["gradients"]
+    assert verdict.failed[0].evidence == "no gradient reaches the key"
+
+
+def test_attention_that_compiles_anew_for_every_length_is_seen():
+    def unrolled(q, k, v):  # a Python number that torch.compile has to fix
+        length = len(list(range(q.shape[-2])))
+        mask = torch.ones(length, length, dtype=torch.bool).tril()
+        return scaled_dot_product_attention(q, k, v, attn_mask=mask)
+
+    failed = check_attention(unrolled, encoding="none", only=["causality", "compile"]).failed
+    assert [outcome.id for outcome in failed] == ["compile"]
+    assert "recompiles" in failed[0].evidence
+    assert check_attention(ours(Rotary(16, layout="half")), encoding="rotary", only=["compile"]).passed

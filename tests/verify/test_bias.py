@@ -56,3 +56,14 @@ def test_settings_that_make_no_sense_are_refused():
         check_bias(ALiBi(8), rule="kerple")
     with pytest.raises(ArgumentError, match="fn\\(query_positions"):
         check_bias(lambda q_pos, k_pos: torch.zeros(3, 3, 3, 3, 3))
+
+
+def test_a_bias_that_compiles_anew_for_every_length_is_seen():
+    def listed(length: int) -> torch.Tensor:
+        distances = torch.tensor([[min(key - query, 0) for key in range(length)] for query in range(length)])
+        return distances * (2.0 ** -torch.arange(1.0, 9.0)).reshape(8, 1, 1)
+
+    failed = check_bias(listed, only=["published-rule", "compile"]).failed
+    assert [outcome.id for outcome in failed] == ["compile"]
+    assert "recompiles" in failed[0].evidence
+    assert check_bias(ALiBi(8), only=["compile"]).outcomes[0].status == "passed"

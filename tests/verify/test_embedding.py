@@ -37,3 +37,15 @@ def test_settings_that_make_no_sense_are_refused():
         check_embedding(Sinusoidal(64), layout="neox")
     with pytest.raises(ArgumentError, match="order"):
         check_embedding(Sinusoidal(64), order="DBT")
+
+
+def test_an_embedding_that_compiles_anew_for_every_length_is_seen():
+    def listed(length: int) -> torch.Tensor:
+        positions = torch.tensor([float(position) for position in range(length)]).unsqueeze(-1)
+        return torch.stack(
+            [operation(positions * 10000.0 ** (-torch.arange(0, 64, 2) / 64)) for operation in (torch.sin, torch.cos)], -1
+        ).flatten(-2)
+
+    failed = check_embedding(listed, only=["published-rule", "compile"]).failed
+    assert [outcome.id for outcome in failed] == ["compile"]
+    assert "recompiles" in failed[0].evidence

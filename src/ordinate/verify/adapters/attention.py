@@ -56,7 +56,11 @@ class AttentionSubject:
 
     def fresh(self) -> AttentionSubject:
         """The same subject with state of its own."""
-        other = AttentionSubject(self.native.fresh(), self.shape, self.settings, self.assumed)
+        return self.of(self.native.fresh())
+
+    def of(self, native: Native) -> AttentionSubject:
+        """Another subject called in the same way."""
+        other = AttentionSubject(native, self.shape, self.settings, self.assumed)
         other.remembered = {key: value for key, value in self.remembered.items() if key == "as"}
         return other
 
@@ -93,7 +97,7 @@ class AttentionSubject:
             "causal": self.settings.causal,
         }
         answer = self.native.call(*self.shape.plan.arguments(given))
-        answer = self.native.tensor(answer[0] if isinstance(answer, tuple) else answer).detach()
+        answer = self.native.tensor(answer[0] if isinstance(answer, tuple) else answer)
         if answer.ndim == 3 and answer.shape[-1] == query.shape[1] * value.shape[-1]:
             answer = answer.reshape(*answer.shape[:2], query.shape[1], -1).transpose(1, 2)  # heads side by side
         elif self.shape.order == "BTHD":

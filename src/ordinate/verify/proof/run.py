@@ -19,14 +19,14 @@ from ordinate.verify.attention import judge_attention
 from ordinate.verify.bias import judge_bias
 from ordinate.verify.decoder import judge_decoder
 from ordinate.verify.embedding import judge_embedding
-from ordinate.verify.proof.correct import CORRECT
+from ordinate.verify.proof.correct import CHEAP, CORRECT
 from ordinate.verify.proof.decoders import wrong_decoder
 from ordinate.verify.proof.field import FIELD
 from ordinate.verify.references.attention import AttentionSettings
 from ordinate.verify.references.biases import BiasSettings
 from ordinate.verify.references.rotation import RotarySettings
 from ordinate.verify.references.sinusoids import EmbeddingSettings
-from ordinate.verify.rotary import ROTARY, judge_rotary
+from ordinate.verify.rotary import judge_rotary
 from ordinate.verify.signatures import SIGNATURES, Signature
 from ordinate.verify.verdict import Verdict
 
@@ -121,7 +121,7 @@ def _rotary(signature: Signature, number: int) -> Verdict:
     stated = RotarySettings.given(64, given.pop("rotary_dim", None), **given)
     made = signature.make(stated.but(layout=wanted, stated_layout=stated.layout, sign=sign))
     subject = adapt_rotary(_Reordered(made, order), stated, order=order)
-    return judge_rotary(subject, stated, signature.id, [law.id for law in ROTARY if law.cheap])
+    return judge_rotary(subject, stated, signature.id, CHEAP["rotary"])
 
 
 def _bias(signature: Signature, number: int) -> Verdict:
@@ -130,19 +130,21 @@ def _bias(signature: Signature, number: int) -> Verdict:
     made = signature.make(settings)
     plan = Plan(("query_positions", "key_positions", "dtype"), (None, None, None))
     like = BiasSubject(Native(made), BiasShape(plan, gives), settings)
-    return judge_bias(BiasSubject.direct(made, settings, like), settings, signature.id)
+    return judge_bias(BiasSubject.direct(made, settings, like), settings, signature.id, CHEAP[signature.kind])
 
 
 def _embedding(signature: Signature, number: int) -> Verdict:
     settings = EmbeddingSettings.given(**signature.shown)
     options = settings.arrangements()
     chosen = options[number % 2 if settings.layout is None else 0].but(scale=1.0)
-    return judge_embedding(EmbeddingSubject.direct(signature.make(chosen), chosen), settings, signature.id)
+    return judge_embedding(EmbeddingSubject.direct(signature.make(chosen), chosen), settings, signature.id, CHEAP["embedding"])
 
 
 def _attention(signature: Signature, number: int) -> Verdict:
     settings = AttentionSettings.given(**signature.shown)
-    return judge_attention(AttentionSubject.direct(signature.make(settings), settings), settings, signature.id)
+    return judge_attention(
+        AttentionSubject.direct(signature.make(settings), settings), settings, signature.id, CHEAP["attention"]
+    )
 
 
 def _decoder(signature: Signature, number: int) -> Verdict:

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from ordinate.verify.adapters.attention import AttentionSubject
+from ordinate.verify.properties.compiling import one_compilation
 from ordinate.verify.references.attention import AttentionSettings, attention
 from ordinate.verify.seen import Compared, Fact, Property, Seen, unsupported
 
@@ -196,6 +197,47 @@ def _untouched(subject: AttentionSubject, s: AttentionSettings) -> Seen:
     return Seen(facts=facts, note="queries, keys and values are as they were")
 
 
+def _gradients(subject: AttentionSubject, s: AttentionSettings) -> Seen:
+    """The gradients of a weighted sum of outputs, beside those of the formula in float64."""
+    if s.encoding is None:
+        raise unsupported("no encoding was stated")
+    steps, weight = torch.arange(TOKENS), _inputs(s, seed=5)[0]
+    given = tuple(x.requires_grad_() for x in _inputs(s))
+    result = _whole(subject.fresh(), (given[0], given[1], given[2]), steps)
+    if not result.requires_grad:
+        return Seen(facts=[Fact(False, "the result carries no gradient")])
+    got = torch.autograd.grad((weight * result).sum(), given, allow_unused=True)
+    wide = tuple(x.detach().double().requires_grad_() for x in given)
+    formula = attention(wide[0], wide[1], wide[2], steps, steps, s)
+    expected = torch.autograd.grad((weight.double() * formula).sum(), wide)
+    names = ("query", "key", "value")
+    facts = [Fact(one is not None, f"no gradient reaches the {name}") for name, one in zip(names, got, strict=True)]
+    compared = [
+        Compared(
+            f"gradient of the {name} beside the formula's",
+            one,
+            wanted,
+            10 * ROOM,
+            ("row", "head", ("token", range(64)), "channel"),
+        )
+        for name, one, wanted in zip(names, got, expected, strict=True)
+        if one is not None
+    ]
+    return Seen(compared, facts)
+
+
+def _compiled(subject: AttentionSubject, s: AttentionSettings) -> Seen:
+    native = subject.native.fresh()
+    running = subject.of(native)
+
+    def at(length: int) -> list[Compared]:
+        inputs, steps = _inputs(s, length), torch.arange(length)
+        got, expected = _whole(running, inputs, steps), _whole(subject.fresh(), inputs, steps)
+        return [Compared(f"compiled output of {length} tokens", got, expected.double(), 2 * ROOM, AXES)]
+
+    return one_compilation(native, at)
+
+
 ATTENTION = (
     Property("answers-in-kind", "What comes back is finite and of the shape and dtype of the queries", _answers),
     Property("causality", "No output depends on a token ahead", _causal),
@@ -211,4 +253,6 @@ ATTENTION = (
     Property("earlier-calls", "A result does not depend on earlier calls", _earlier),
     Property("equal-sizes", "As many heads as tokens as rows confuse no axis", _equal_sizes),
     Property("input-untouched", "Inputs are as before the call", _untouched),
+    Property("gradients", "The gradients are those of the formula", _gradients),
+    Property("compile", "One compilation serves every length", _compiled, cheap=False),
 )

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from ordinate.verify.adapters.bias import BiasSubject
+from ordinate.verify.properties.compiling import one_compilation
 from ordinate.verify.properties.modules import cast_and_back, copied, emptied, exact_in_half, state_fact
 from ordinate.verify.references.biases import BiasSettings, bias, bucket, slopes
 from ordinate.verify.seen import Compared, Fact, Property, Seen, unsupported
@@ -228,6 +229,19 @@ def _copies(subject: BiasSubject, settings: BiasSettings) -> Seen:
     return _compared(subject, subject.of(copied(subject.native)), settings, "bias of a copy")
 
 
+def _compiled(subject: BiasSubject, settings: BiasSettings) -> Seen:
+    native = subject.native.fresh()
+    running = subject.of(native)
+
+    def at(length: int) -> list[Compared]:
+        steps = torch.arange(length)
+        expected, got = (_relative(one(steps, steps), settings, steps, steps) for one in (subject.fresh(), running))
+        what = f"compiled bias of {length} tokens"
+        return [Compared(what, got, expected, 2 * _bound(expected, 2.0**-22, length), _shown(steps))]
+
+    return one_compilation(native, at)
+
+
 _MODULE = (
     Property("module-cast", "A cast of the module and back spoils no slope or bucket", _cast),
     Property("meta-device", "Built on the meta device and loaded, it is the same", _meta),
@@ -247,6 +261,7 @@ BIAS = (
     Property("far-positions", "Near keys of a far query are told apart exactly", _far),
     Property("half-precision", "In bfloat16 near keys of a far query are told apart", _half),
     *_MODULE,
+    Property("compile", "One compilation serves every length", _compiled, cheap=False),
 )
 
 BUCKETS = (Property("published-rule", "Every distance falls into its published bucket", _numbers),)

@@ -10,6 +10,7 @@ from torch import Tensor
 from ordinate.verify.adapters.embedding import EmbeddingSubject
 from ordinate.verify.adapters.native import Native
 from ordinate.verify.precision import UNIT, angle_error
+from ordinate.verify.properties.compiling import one_compilation
 from ordinate.verify.properties.modules import cast_and_back, copied, emptied, exact_in_half, state_fact
 from ordinate.verify.references.sinusoids import EmbeddingSettings, rates, sinusoid
 from ordinate.verify.seen import Compared, Fact, Property, Seen, unsupported
@@ -215,6 +216,18 @@ def _copies(subject: EmbeddingSubject, case: EmbeddingCase) -> Seen:
     return _beside(subject, subject.native.fresh(), copied(subject.native), "vectors of a copy", case)
 
 
+def _compiled(subject: EmbeddingSubject, case: EmbeddingCase) -> Seen:
+    native = subject.native.fresh()
+    running = subject.of(native)
+
+    def at(length: int) -> list[Compared]:
+        steps = torch.arange(length)
+        got, expected = running.encode(steps), subject.fresh().encode(steps)
+        return list(_same(f"compiled vectors of {length} tokens", got, expected, steps, case).compared)
+
+    return one_compilation(native, at)
+
+
 EMBEDDING = (
     Property("answers-in-kind", "One finite vector a position, in the dtype of what it is added to", _answers),
     Property("published-rule", "The vectors are sines and cosines of the published ladder", _published),
@@ -232,4 +245,5 @@ EMBEDDING = (
     Property("meta-device", "Built on the meta device and loaded, it is the same", _meta),
     Property("state-dict", "The state dict holds what is learned and no table", _state),
     Property("copies", "A copy gives the same", _copies),
+    Property("compile", "One compilation serves every length", _compiled, cheap=False),
 )

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import logging
 import pickle
-from typing import Any
 
 import torch
 from torch import Tensor
 
 from ordinate.verify.adapters.native import Native
 from ordinate.verify.adapters.rotary import RotarySubject
-from ordinate.verify.limits import Overtime, limited
 from ordinate.verify.precision import rotation_error
+from ordinate.verify.properties.compiling import one_compilation
 from ordinate.verify.properties.modules import cast_and_back, copied, emptied, holds_tensors, module_of, state_fact
 from ordinate.verify.properties.rotary_case import SMALL, RotaryCase, allowed, heads, measured
 from ordinate.verify.references.ladders import magnitude
@@ -20,8 +18,6 @@ from ordinate.verify.references.rotation import angles, frequencies, pairs, turn
 from ordinate.verify.seen import Compared, Fact, Property, Seen, unsupported
 
 __all__ = ["DTYPE"]
-
-COMPILING_SECONDS = 6.0
 
 FAR = (0, 255, 256, 257, 511, 4095, 4097, 32_767, 65_537, 131_071)
 """Positions at which the formats in use run out: 256 in bfloat16, 2,048 in float16, 32,768 in int16, 65,536 in uint16."""
@@ -170,50 +166,17 @@ def _gradients(subject: RotarySubject, case: RotaryCase) -> Seen:
 
 
 def _compiled(subject: RotarySubject, case: RotaryCase) -> Seen:
-    """Lengths after the second must bring no new graph: torch may first take a length as a constant, then as a symbol."""
-    graphs: list[object] = []
-
-    def counting(graph: Any, example_inputs: Any) -> Any:
-        graphs.append(graph)
-        return graph.forward
-
-    import torch._dynamo  # its first import takes a second, which is not the subject's
-
     native = subject.native.fresh()
-    torch._dynamo.reset()
-    compiled = [torch.compile(target, backend=counting, dynamic=True) for target in native.targets]
     running = subject.of(native)
-    native.call = lambda arguments, named, which=0: compiled[which](*arguments, **named)  # type: ignore[method-assign]
-    counts: list[int] = []
-    compared: list[Compared] = []
 
-    def at_lengths() -> None:
-        for length in (9, 10, 23, 40):
-            inputs, steps = heads(case.stated, length), torch.arange(length)
-            expected = subject.fresh().turn(*inputs, steps)
-            got = running.turn(*inputs, steps)
-            counts.append(len(graphs))
-            axes = ("row", "head", ("position", range(length)), "channel")
-            bound = 2 * allowed(inputs[0], steps, case)
-            compared.append(Compared(f"compiled queries of {length} tokens", got[0], expected[0].double(), bound, axes))
-            if len(counts) > 2 and counts[-1] > counts[1]:
-                return  # seen; each further graph would take seconds
+    def at(length: int) -> list[Compared]:
+        inputs, steps = heads(case.stated, length), torch.arange(length)
+        expected, got = subject.fresh().turn(*inputs, steps)[0], running.turn(*inputs, steps)[0]
+        axes = ("row", "head", ("position", range(length)), "channel")
+        bound = 2 * allowed(inputs[0], steps, case)
+        return [Compared(f"compiled queries of {length} tokens", got, expected.double(), bound, axes)]
 
-    trace = logging.getLogger("torch.__trace")
-    handlers, trace.handlers = trace.handlers, []  # where logs are caught, as under pytest, torch's trace of itself floods them
-    try:
-        limited(at_lengths, COMPILING_SECONDS)
-    except Overtime:
-        told = (
-            f"after {COMPILING_SECONDS:g} s of compiling, with {len(graphs)} graphs for {len(counts)} lengths, it was stopped"
-        )
-        raise unsupported(told) from None
-    finally:
-        trace.handlers = handlers
-        torch._dynamo.reset()
-    again = counts[-1] - counts[1]
-    words = f"{counts[1]} graphs for two lengths and {again} more for another"
-    return Seen(compared, [Fact(again == 0, f"it recompiles: {words}")], note=f"{words}, same numbers")
+    return one_compilation(native, at)
 
 
 DTYPE = (
