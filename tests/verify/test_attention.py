@@ -12,6 +12,7 @@ from ordinate.errors import ArgumentError
 from ordinate.position import ALiBi, Rotary
 from ordinate.verify import check_attention, check_decoder
 from ordinate.verify.proof.decoders import Decoder
+from ordinate.verify.properties import compiling
 from ordinate.verify.properties.attention import ATTENTION
 
 
@@ -103,7 +104,9 @@ def test_a_key_cut_off_from_training_is_seen_by_its_gradient():
     assert verdict.failed[0].evidence == "no gradient reaches the key"
 
 
-def test_attention_that_compiles_anew_for_every_length_is_seen():
+def test_attention_that_compiles_anew_for_every_length_is_seen(monkeypatch):
+    monkeypatch.setattr(compiling, "SECONDS", 120.0)  # a busy machine is no fault
+
     def unrolled(q, k, v):  # a Python number that torch.compile has to fix
         length = len(list(range(q.shape[-2])))
         mask = torch.ones(length, length, dtype=torch.bool).tril()
