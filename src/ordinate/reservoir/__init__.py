@@ -1,6 +1,7 @@
 """A connectome as a recurrent network: its gain, its dynamics, what can be read out of it, and its left and right."""
 
 from ordinate.reservoir.connectome import Connectome
-from ordinate.reservoir.reservoir import Reservoir, State
+from ordinate.reservoir.dynamics import LeakyRate, State
+from ordinate.reservoir.reservoir import Reservoir
 
-__all__ = ["Connectome", "Reservoir", "State"]
+__all__ = ["Connectome", "LeakyRate", "Reservoir", "State"]

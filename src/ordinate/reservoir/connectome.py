@@ -141,10 +141,10 @@ class Connectome:
                 "x", expected=f"[..., {self.num_neurons}]", got=str(list(activity.shape)), todo="one value a neuron"
             )
         flat = activity.reshape(-1, self.num_neurons)
-        return np.asarray(self._incoming @ flat.T).T.reshape(activity.shape)
+        return np.asarray(self.incoming @ flat.T).T.reshape(activity.shape)
 
     @cached_property
-    def _incoming(self) -> sparse.csr_array:
+    def incoming(self) -> sparse.csr_array:
         """The transpose in rows: each row holds what arrives at one neuron."""
         return sparse.csr_array(self.weights.T)
 

@@ -1,130 +1,405 @@
-"""A connectome as a recurrent network: `state(t+1) = (1 - a) state(t) + a f(gain state(t) W + input(t) W_in + bias)`.
+"""A connectome as a recurrent network that is driven, recorded and read out, and never trained.
 
-A step is a pure function of state and input; nothing is remembered between calls. Jaeger 2001, GMD report 148; leaky units:
-Jaeger, Lukosevicius, Popovici and Siewert 2007, doi 10.1016/j.neunet.2007.04.016.
+A step is a pure function of state and input. Nothing is added that was not asked for (no bias, no noise, no random input
+weights), the weights are taken as they are, and no step is dropped: a run of T inputs gives T states.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ordinate.errors import ArgumentError, ShapeError
+from ordinate.errors import ArgumentError, ArgumentTypeError, RefusedError, ShapeError
 from ordinate.reservoir.connectome import Connectome
+from ordinate.reservoir.dynamics import Dynamics, LeakyRate, State
+from ordinate.reservoir.implementation import chosen_impl
+from ordinate.reservoir.input_weights import channel_weights
 
-__all__ = ["Reservoir", "State"]
+if TYPE_CHECKING:
+    from ordinate.reservoir.closed_loop import Generated
+
+__all__ = ["Reservoir"]
 
 Array = npt.NDArray[Any]
+Seed = int | np.random.Generator | None
 
-
-class State(NamedTuple):
-    """What a reservoir is in at one moment: activity [N] or [B, N], and what else its dynamics keep."""
-
-    activity: Array
-    hidden: tuple[Array, ...] = ()
-
-
-_ACTIVATIONS: dict[str, Callable[[Array], Array]] = {
-    "tanh": np.tanh,
-    "identity": lambda x: x,
-    "relu": lambda x: np.maximum(x, 0),
-}
+_CHUNK_STEPS = 512
 
 
 class Reservoir:
-    """A fixed recurrent network, wired as a connectome is.
+    """A fixed recurrent network, wired as a connectome is: `x(t+1) = (1 - a) x(t) + a f(gain x(t) W + u(t) W_in + bias)`.
 
     Args:
-        connectome: N neurons; its weights are used as they are, so normalise it first (`ordinate.reservoir.gain`).
-        inputs: one query or list of indices for each of the F input channels; each neuron named receives the channel
-            with weight 1.
-        input_weights: or the whole input matrix [F, N].
-        leak_rate: a in the formula, in (0, 1].
-        activation: "tanh", "relu", "identity".
-        bias: a number or [N].
-        dtype: of the states, float32 or float64.
+        connectome: N neurons. Its weights are used as they are; scale them first by `ordinate.reservoir.gain.normalise`.
+        inputs: one query (or list of indices) for each of the F input channels; every neuron named gets the channel with
+            weight 1. `()` for none.
+        input_weights: or the whole input matrix, [F, N].
+        feedback_weights: [O, N]; what a read-out feeds back, one step later.
+        leak_rate: a, in (0, 1], a number or [N]; 1 if not given.
+        activation: f, by name or a function; "tanh" if not given. See `LeakyRate`.
+        bias: a number or [N]; 0 if not given.
+        dynamics: in place of the last three: `LeakyRate`, `LeakyIntegrateAndFire` or `Memristive`.
+        gain: a further factor of the recurrent weights; a run may give one for each sequence of a batch.
+        noise: standard deviation of Gaussian noise, fresh for every neuron, step and sequence, added to what arrives; a
+            run then needs a seed.
+        dtype: of states and arithmetic, float32 or float64.
+        impl: "compiled" (numba, float32, leaky rate units), "scipy", or "auto" for the first where it can.
+
+    Raises:
+        ArgumentError: inputs that are given twice or name nobody, weights that are not finite, or settings beside `dynamics`.
+        ShapeError: weights for another number of neurons.
+        RefusedError: `impl="compiled"` for what cannot be compiled.
+        MissingExtraError: `impl="compiled"` without numba.
+
+    Source: Jaeger 2001, GMD report 148; leaky units: Jaeger et al. 2007, doi 10.1016/j.neunet.2007.04.016.
+
+    >>> from ordinate.reservoir.gain import normalise
+    >>> connectome = normalise(Connectome.synthetic(), "spectral_radius", 0.9)
+    >>> reservoir = Reservoir(connectome, inputs=["sensory & left", "sensory & right"])
+    >>> states = reservoir.run([[1.0, 0.0]] * 5)
+    >>> states.shape, states.dtype.name
+    ((5, 100), 'float32')
+    >>> left, right = (states[-1, connectome.select(f"descending & {side}")].mean() for side in ("left", "right"))
+    >>> bool(left > right)
+    True
     """
 
     def __init__(
         self,
         connectome: Connectome,
         *,
-        inputs: Sequence[Any] | None = None,
+        inputs: Iterable[Any] | None = None,
         input_weights: npt.ArrayLike | None = None,
-        leak_rate: float = 1.0,
-        activation: str = "tanh",
-        bias: npt.ArrayLike = 0.0,
+        feedback_weights: npt.ArrayLike | None = None,
+        leak_rate: float | Array | None = None,
+        activation: str | Callable[[Array], Array] | None = None,
+        bias: npt.ArrayLike | None = None,
+        dynamics: Dynamics | None = None,
         gain: float = 1.0,
+        noise: float = 0.0,
         dtype: npt.DTypeLike = np.float32,
-        seed: int = 0,
+        impl: str = "auto",
     ) -> None:
-        self.connectome, self.leak_rate, self.activation, self.seed = connectome, leak_rate, activation, seed
-        self.gain, self.dtype = gain, np.dtype(dtype)
-        if (inputs is None) == (input_weights is None):
-            raise ArgumentError(
-                "inputs", expected="either inputs or input_weights", got="both or neither", todo="give one of them"
-            )
+        self.connectome = connectome
+        self.dtype = np.dtype(dtype)
+        if self.dtype not in (np.float32, np.float64):
+            raise ArgumentTypeError("dtype", expected="float32 or float64", got=str(self.dtype), todo="choose one")
+        if inputs is not None and input_weights is not None:
+            raise ArgumentError("inputs", expected="inputs or input_weights", got="both", todo="leave one out")
         if inputs is not None:
-            weights = np.zeros((len(inputs), connectome.num_neurons))
-            for channel, neurons in enumerate(inputs):
-                weights[channel, connectome.select(neurons)] = 1
-        else:
-            weights = np.array(input_weights, dtype=np.float64, ndmin=2)
-        if weights.shape[1] != connectome.num_neurons:
-            raise ShapeError(
-                "input_weights", expected=f"[F, {connectome.num_neurons}]", got=str(weights.shape), todo="transpose it?"
+            input_weights = channel_weights(connectome, inputs)
+        elif input_weights is None:
+            if feedback_weights is None:
+                raise ArgumentError(
+                    "inputs", expected="inputs, input_weights or feedback_weights", got="none", todo="inputs=() for none at all"
+                )
+            input_weights = np.zeros((0, connectome.num_neurons))
+        self.input_weights = self._matrix("input_weights", input_weights)
+        self.feedback_weights = None if feedback_weights is None else self._matrix("feedback_weights", feedback_weights)
+        told = {"leak_rate": leak_rate, "activation": activation, "bias": bias}
+        given = {name: value for name, value in told.items() if value is not None}
+        if dynamics is not None and given:
+            raise ArgumentError(
+                "dynamics", expected=f"no {' or '.join(given)} beside it", got="both", todo="give them to the dynamics itself"
             )
-        self.input_weights = weights.astype(self.dtype)
-        self.bias = np.asarray(bias, dtype=self.dtype)
-        self._matrix = connectome._incoming.astype(self.dtype)
-        self._function = _ACTIVATIONS[activation]
+        self.dynamics = LeakyRate(**given) if dynamics is None else dynamics  # type: ignore[arg-type]
+        for name in ("leak_rate", "bias"):
+            if np.shape(getattr(self.dynamics, name, 0.0)) not in ((), (connectome.num_neurons,)):
+                raise ShapeError(
+                    name,
+                    expected=f"a number or [{connectome.num_neurons}]",
+                    got=str(list(np.shape(getattr(self.dynamics, name)))),
+                    todo="one value a neuron",
+                )
+        if not np.isfinite(gain):
+            raise ArgumentError("gain", expected="a finite number", got=gain, todo="choose another")
+        if not (np.isfinite(noise) and noise >= 0):
+            raise ArgumentError("noise", expected="a standard deviation, 0 or more", got=noise, todo="choose another")
+        self.gain, self.noise = float(gain), float(noise)
+        self.impl = chosen_impl(impl, self.dynamics, self.dtype)
+
+    def _matrix(self, name: str, told: npt.ArrayLike) -> Array:
+        matrix = np.array(told, dtype=self.dtype, ndmin=2)
+        if matrix.ndim != 2 or matrix.shape[1] != self.num_neurons:
+            raise ShapeError(name, expected=f"[*, {self.num_neurons}]", got=str(list(matrix.shape)), todo="one column a neuron")
+        if not np.isfinite(matrix).all():
+            raise ArgumentError(name, expected="finite numbers", got="NaN or infinity", todo="mend it")
+        matrix.flags.writeable = False
+        return matrix
+
+    # --- what dynamics may know (the protocol `Wiring`) ----------------------------------------------------------------
+
+    @property
+    def num_neurons(self) -> int:
+        """Neurons N."""
+        return self.connectome.num_neurons
+
+    @property
+    def num_channels(self) -> int:
+        """Input channels F."""
+        return int(self.input_weights.shape[0])
+
+    @cached_property
+    def _incoming(self) -> Any:
+        return self.connectome.incoming.astype(self.dtype)
+
+    def propagate(self, activity: Array) -> Array:
+        """What `Connectome.propagate` computes, in the dtype of the states."""
+        if activity.ndim == 1:
+            return np.asarray(self._incoming @ activity)
+        return np.ascontiguousarray(np.asarray(self._incoming @ activity.T).T)
+
+    @cached_property
+    def _compiled(self) -> Any:
+        from ordinate.reservoir.compiled_run import CompiledRun
+
+        return CompiledRun(self.connectome.incoming, self.input_weights, self.dynamics)  # type: ignore[arg-type]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name not in ("_compiled", "_incoming")}
+
+    def __repr__(self) -> str:
+        return f"<Reservoir of {self.connectome!r}, {self.num_channels} channels, {self.dynamics}, {self.impl}>"
+
+    # --- running -------------------------------------------------------------------------------------------------------
 
     def initial_state(self, batch: int | None = None) -> State:
-        """Silence: activity [N], or [B, N] for a batch."""
-        shape = (self.connectome.num_neurons,) if batch is None else (batch, self.connectome.num_neurons)
-        return State(np.zeros(shape, dtype=self.dtype))
+        """The state at rest: activity [N], or [B, N] for a batch."""
+        return self.dynamics.start(self, (self.num_neurons,) if batch is None else (batch, self.num_neurons))
 
-    def step(self, state: State, input: npt.ArrayLike, *, gain: float | Array | None = None) -> State:  # noqa: A002
-        """The state one step later. Pure: the same state and input give the same result, and neither is changed."""
-        drive = np.asarray(input, dtype=self.dtype) @ self.input_weights + self.bias
-        return self._advance(state, drive, self.gain if gain is None else gain)
+    def step(
+        self,
+        state: State,
+        inputs: npt.ArrayLike,
+        *,
+        feedback: npt.ArrayLike | None = None,
+        seed: Seed = None,
+    ) -> State:
+        """The state one step later; a pure function, which changes neither argument.
 
-    def _advance(self, state: State, drive: Array, gain: float | Array) -> State:
-        arriving = np.asarray(self._matrix @ state.activity.T).T
-        strength = np.asarray(gain, dtype=self.dtype)
-        new = self._function(arriving * (strength[..., None] if strength.ndim else strength) + drive)
-        leak = np.asarray(self.leak_rate, dtype=self.dtype)
-        return State((1 - leak) * state.activity + leak * new)
+        Args:
+            state: from `initial_state`, `step` or `advance`.
+            inputs: [F], or [B, F] for a batch.
+            feedback: what was put out one step before, [O] or [B, O], with `feedback_weights`.
+            seed: for the noise, where there is any.
 
-    def run(self, inputs: npt.ArrayLike, **settings: Any) -> Array:
-        """The states [T, N] (or [B, T, N]) after each step of a sequence of inputs [T, F] (or [B, T, F])."""
-        return self.advance(inputs, **settings)[0]
+        Raises:
+            As `run`.
+        """
+        told = np.asarray(inputs, dtype=self.dtype)
+        fed = None if feedback is None else np.asarray(feedback, dtype=self.dtype)[..., None, :]
+        return self.run_checked(told[..., None, :], state, None, None, fed, seed)[1]
+
+    def run(
+        self,
+        inputs: npt.ArrayLike,
+        *,
+        state: State | Array | None = None,
+        record: Any = None,
+        gain: npt.ArrayLike | None = None,
+        teacher: npt.ArrayLike | None = None,
+        seed: Seed = None,
+    ) -> Array:
+        """The states after each step of a sequence of inputs: as many as there are inputs, none dropped.
+
+        Args:
+            inputs: [T, F], or [B, T, F] for a batch of sequences.
+            state: where to start; at rest by default, in every call.
+            record: a query or indices of the neurons whose activity is wanted, in ascending order; all by default.
+            gain: in place of the reservoir's own; a number, or one for each sequence of the batch [B].
+            teacher: with `feedback_weights`, the outputs as they should be, [T, O] or [B, T, O]: step t is fed back
+                teacher[t-1], and step 0 zeros (teacher forcing).
+            seed: for the noise, where there is any; the same seed gives the same bits.
+
+        Returns:
+            [T, R] or [B, T, R], of the reservoir's dtype.
+
+        Raises:
+            ShapeError: inputs, states, gains or teachers of another shape.
+            ArgumentError: NaN or infinity among the inputs, or noise without a seed.
+            RefusedError: a state that diverges; the message names the step and a neuron.
+        """
+        return self.advance(inputs, state=state, record=record, gain=gain, teacher=teacher, seed=seed)[0]
 
     def advance(
         self,
         inputs: npt.ArrayLike,
         *,
-        state: State | None = None,
+        state: State | Array | None = None,
         record: Any = None,
-        gain: float | Array | None = None,
+        gain: npt.ArrayLike | None = None,
+        teacher: npt.ArrayLike | None = None,
+        seed: Seed = None,
     ) -> tuple[Array, State]:
-        """As `run`, and the state after the last step, from which a next call can go on.
-
-        Args:
-            inputs: [T, F] or [B, T, F].
-            state: where to start; silence by default.
-            record: a query or indices of the neurons to keep; all by default.
-            gain: a number, or one for each sequence of the batch [B], in place of the reservoir's own.
-        """
+        """As `run`, and the state after the last step, from which another call goes on exactly."""
         told = np.asarray(inputs, dtype=self.dtype)
-        kept = None if record is None else self.connectome.select(record)
-        now = self.initial_state(None if told.ndim == 2 else told.shape[0]) if state is None else state
-        drive = told @ self.input_weights + self.bias
-        states = []
-        for t in range(told.shape[-2]):
-            now = self._advance(now, drive[..., t, :], self.gain if gain is None else gain)
-            states.append(now.activity if kept is None else now.activity[..., kept])
-        return np.stack(states, axis=-2), now
+        fed = None
+        if teacher is not None:
+            shown = np.asarray(teacher, dtype=self.dtype)
+            fed = np.concatenate([np.zeros_like(shown[..., :1, :]), shown[..., :-1, :]], axis=-2)
+        return self.run_checked(told, state, record, gain, fed, seed)
+
+    def generate(
+        self,
+        readout: Callable[[Array], Array],
+        steps: int,
+        *,
+        state: State | Array,
+        inputs: npt.ArrayLike | None = None,
+        record: Any = None,
+        gain: npt.ArrayLike | None = None,
+        seed: Seed = None,
+    ) -> Generated:
+        """Run in closed loop: what a read-out puts out comes back in; see `ordinate.reservoir.closed_loop.generate`."""
+        from ordinate.reservoir.closed_loop import generate
+
+        return generate(self, readout, steps, state=state, inputs=inputs, record=record, gain=gain, seed=seed)
+
+    # --- inside --------------------------------------------------------------------------------------------------------
+
+    def kept(self, record: Any) -> npt.NDArray[np.int64]:
+        return np.arange(self.num_neurons) if record is None else self.connectome.select(record)
+
+    def run_checked(
+        self,
+        inputs: Array,
+        state: State | Array | None,
+        record: Any,
+        gain: npt.ArrayLike | None,
+        fed: Array | None,
+        seed: Seed,
+        at: int = 0,
+    ) -> tuple[Array, State]:
+        """Validate once, then run in chunks; `at` is the number of the first step, for messages."""
+        if inputs.ndim not in (2, 3) or inputs.shape[-1] != self.num_channels:
+            raise ShapeError(
+                "inputs",
+                expected=f"[T, {self.num_channels}] or [B, T, {self.num_channels}]",
+                got=str(list(inputs.shape)),
+                todo="give one number a step and channel",
+            )
+        if not np.isfinite(inputs).all():
+            raise ArgumentError("inputs", expected="finite numbers", got="NaN or infinity", todo="mend the data first")
+        batch = None if inputs.ndim == 2 else inputs.shape[0]
+        now = self._begun(state, batch)
+        strength = self._strength(gain, batch)
+        if (fed is None) != (self.feedback_weights is None):
+            raise ArgumentError(
+                "teacher",
+                expected="feedback exactly where there are feedback_weights",
+                got="none" if fed is None else "some",
+                todo="give both or neither",
+            )
+        if (
+            fed is not None
+            and self.feedback_weights is not None
+            and fed.shape != (*inputs.shape[:-1], len(self.feedback_weights))
+        ):
+            raise ShapeError(
+                "teacher",
+                expected=str([*inputs.shape[:-1], len(self.feedback_weights)]),
+                got=str(list(fed.shape)),
+                todo="one output a step",
+            )
+        generator = generator_of(seed)
+        if self.noise and generator is None:
+            raise ArgumentError("seed", expected="a seed or generator, for there is noise", got="none", todo="give seed=0")
+        kept = self.kept(record)
+        steps = inputs.shape[-2]
+        parts: list[Array] = []
+        for start in range(0, steps, _CHUNK_STEPS):
+            part = slice(start, min(start + _CHUNK_STEPS, steps))
+            extra = self._extra(inputs[..., part, :], None if fed is None else fed[..., part, :], generator)
+            states, now = self._chunk(now, inputs[..., part, :], extra, strength, kept, generator, at + start)
+            parts.append(states)
+        if not parts:
+            return np.zeros((*inputs.shape[:-1], kept.size), dtype=self.dtype), now
+        return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=-2), now
+
+    def _begun(self, state: State | Array | None, batch: int | None) -> State:
+        if state is None:
+            return self.initial_state(batch)
+        told = state if isinstance(state, State) else State(np.asarray(state, dtype=self.dtype))
+        shape = (self.num_neurons,) if batch is None else (batch, self.num_neurons)
+        if told.activity.shape != shape:
+            raise ShapeError(
+                "state", expected=str(list(shape)), got=str(list(told.activity.shape)), todo="see initial_state(batch)"
+            )
+        if not np.isfinite(told.activity).all():
+            raise ArgumentError("state", expected="finite numbers", got="NaN or infinity", todo="start from another state")
+        return State(np.asarray(told.activity, dtype=self.dtype), told.hidden)
+
+    def _strength(self, gain: npt.ArrayLike | None, batch: int | None) -> Array:
+        told = np.asarray(self.gain if gain is None else gain, dtype=self.dtype)
+        if told.shape not in ((), (batch,)) or not np.isfinite(told).all():
+            raise ShapeError(
+                "gain", expected="a finite number, or one a sequence of the batch", got=str(gain)[:60], todo="give [B] numbers"
+            )
+        return told if told.ndim == 0 else told[:, None]
+
+    def _extra(self, inputs: Array, fed: Array | None, generator: np.random.Generator | None) -> Array | None:
+        """What arrives beside recurrence, inputs and bias: feedback and noise."""
+        extra: Array | None = None
+        if fed is not None and self.feedback_weights is not None:
+            extra = fed @ self.feedback_weights
+        if self.noise and generator is not None:
+            # drawn step by step, so that a run cut in two with one generator has the same noise as a whole one
+            drawn = generator.standard_normal((inputs.shape[-2], *inputs.shape[:-2], self.num_neurons), dtype=self.dtype)  # type: ignore[arg-type]
+            noise = np.moveaxis(drawn, 0, -2) * np.asarray(self.noise, dtype=self.dtype)
+            extra = noise if extra is None else extra + noise
+        return extra
+
+    def _chunk(
+        self,
+        now: State,
+        inputs: Array,
+        extra: Array | None,
+        strength: Array,
+        kept: npt.NDArray[np.int64],
+        generator: np.random.Generator | None,
+        at: int,
+    ) -> tuple[Array, State]:
+        if self.impl == "compiled":
+            states, activity = self._compiled.advance(now.activity, inputs, extra, strength, kept)
+            after = State(activity)
+            if not np.isfinite(activity).all():
+                self._tell_where_it_diverged(now, inputs, extra, strength, at)
+            return states, after
+        drive = inputs @ self.input_weights
+        if extra is not None:
+            drive = drive + extra
+        states = np.empty((*inputs.shape[:-1], kept.size), dtype=self.dtype)
+        with np.errstate(over="ignore", invalid="ignore"):  # told below, with the step
+            for t in range(inputs.shape[-2]):
+                now = self.dynamics.step(self, now, drive[..., t, :], strength, generator)
+                if not np.isfinite(now.activity).all():
+                    raise self._diverged(now, at + t)
+                states[..., t, :] = now.activity[..., kept]
+        return states, now
+
+    def _tell_where_it_diverged(self, now: State, inputs: Array, extra: Array | None, strength: Array, at: int) -> None:
+        for t in range(inputs.shape[-2]):
+            part = slice(t, t + 1)
+            _, activity = self._compiled.advance(
+                now.activity, inputs[..., part, :], None if extra is None else extra[..., part, :], strength, np.arange(0)
+            )
+            now = State(activity)
+            if not np.isfinite(activity).all():
+                raise self._diverged(now, at + t)
+
+    def _diverged(self, now: State, step: int) -> RefusedError:
+        neuron = int(np.flatnonzero(~np.isfinite(now.activity))[0] % self.num_neurons)
+        return RefusedError(
+            "state",
+            expected="finite activity",
+            got=f"a state that diverged: neuron {self.connectome.ids[neuron]} is not finite after step {step}",
+            todo="lower the gain (ordinate.reservoir.gain.normalise), or take a bounded activation",
+        )
+
+
+def generator_of(seed: Seed) -> np.random.Generator | None:
+    return None if seed is None else np.random.default_rng(seed)
