@@ -1,8 +1,8 @@
 """Readouts that learn while the reservoir runs: recursive least squares, and FORCE, which learns in closed loop.
 
-With no forgetting, recursive least squares is ridge regression one state at a time: after T states its weights are those of the
-normal equations, to rounding. FORCE is the same rule where the readout's own output is fed back as an input, so that the
-reservoir is trained on the very errors that it will make.
+With no forgetting, recursive least squares is ridge regression one state at a time: after T states its weights are those of
+the normal equations, to rounding. FORCE is the same rule where the readout's own output is fed back, so that the reservoir is
+trained on the very errors that it will make.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ordinate.errors import ArgumentError, RefusedError, ShapeError
-from ordinate.reservoir.reservoir import Reservoir, State
+from ordinate.errors import ArgumentError, ShapeError
+from ordinate.reservoir.dynamics import State
+from ordinate.reservoir.reservoir import Reservoir
 
-__all__ = ["ForceRun", "RecursiveLeastSquares", "force", "free_run"]
+__all__ = ["ForceRun", "RecursiveLeastSquares", "force"]
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -111,10 +112,10 @@ class RecursiveLeastSquares:
 
 @dataclass(frozen=True, eq=False)
 class ForceRun:
-    """What a closed-loop run left behind.
+    """What learning in closed loop left behind.
 
     Args:
-        outputs: z, [T, K], as fed back.
+        outputs: z, [T, O], as fed back.
         state: of the reservoir after the last step.
         weight_changes: |ΔW| at each step [T], 0 where nothing was learned: FORCE has converged where it stays near 0.
     """
@@ -133,87 +134,58 @@ def force(
     state: State | None = None,
     every: int = 1,
 ) -> ForceRun:
-    """FORCE: at each step the output z = W' x is fed back as the reservoir's last K inputs, while W learns by least squares.
+    """FORCE: the output z = W' x is fed back at each step, while W learns by recursive least squares.
+
+    Afterwards `reservoir.generate(readout.predict, steps, state=run.state)` runs the same loop with learning turned off.
 
     Args:
-        reservoir: with F + K inputs: the F external ones first, then the K outputs.
-        readout: of as many states and of K outputs; it is changed in place.
-        targets: what the outputs are to be, [T, K].
-        inputs: external inputs [T, F], or None where there are none.
+        reservoir: of N neurons, with feedback weights [O, N].
+        readout: of N states and O outputs; it is changed in place.
+        targets: what the outputs are to be, [T, O].
+        inputs: external inputs [T, F], or None where the reservoir has no input channel.
         state: to start from; by default the reservoir at rest.
         every: learn at every so many steps; outputs are fed back at each.
 
     Raises:
-        ShapeError: targets or inputs of the wrong shape.
-        ArgumentError: `every` below 1.
+        ArgumentError: a reservoir without feedback weights, or `every` below 1.
+        ShapeError: a readout, targets or inputs that do not fit the reservoir.
         RefusedError: the state diverged.
 
     Source: Sussillo and Abbott 2009, doi 10.1016/j.neuron.2009.07.018, equations 3 to 5.
     """
-    wanted = np.asarray(targets, dtype=np.float64)
-    num_outputs = readout.weights.shape[1]
-    if wanted.ndim != 2 or wanted.shape[1] != num_outputs or len(wanted) == 0:
+    if reservoir.feedback_weights is None:
+        raise ArgumentError(
+            "reservoir", expected="one with feedback_weights [O, N]", got="none", todo="Reservoir(..., feedback_weights=...)"
+        )
+    fits = (reservoir.num_neurons, len(reservoir.feedback_weights))
+    if readout.weights.shape != fits:
         raise ShapeError(
-            "targets", expected=f"[T, {num_outputs}]", got=f"shape {wanted.shape}", todo="one row a step, one column an output"
+            "readout", expected=f"weights {fits}", got=f"{readout.weights.shape}", todo="one row a neuron, one column an output"
+        )
+    wanted = np.asarray(targets, dtype=np.float64)
+    if wanted.ndim != 2 or wanted.shape[1] != fits[1] or len(wanted) == 0:
+        raise ShapeError(
+            "targets", expected=f"[T, {fits[1]}]", got=f"shape {wanted.shape}", todo="one row a step, one column an output"
         )
     if every < 1:
         raise ArgumentError("every", expected="at least 1", got=every, todo="1 learns at every step")
-    return _closed_loop(reservoir, readout, len(wanted), inputs, state, wanted, every)
-
-
-def free_run(
-    reservoir: Reservoir,
-    readout: RecursiveLeastSquares,
-    steps: int,
-    *,
-    inputs: npt.ArrayLike | None = None,
-    state: State | None = None,
-) -> ForceRun:
-    """The same closed loop with learning turned off.
-
-    Args:
-        reservoir: with F + K inputs: the F external ones first, then the K outputs.
-        readout: as `force` left it; it is not changed.
-        steps: T.
-        inputs: external inputs [T, F], or None where there are none.
-        state: to start from, such as `ForceRun.state`; by default the reservoir at rest.
-
-    Raises:
-        ShapeError: inputs of the wrong shape.
-        ArgumentError: fewer than one step.
-        RefusedError: the state diverged.
-    """
-    if steps < 1:
-        raise ArgumentError("steps", expected="at least 1", got=steps, todo="ask for more")
-    return _closed_loop(reservoir, readout, steps, inputs, state, None, 1)
-
-
-def _closed_loop(
-    reservoir: Reservoir,
-    readout: RecursiveLeastSquares,
-    steps: int,
-    inputs: npt.ArrayLike | None,
-    state: State | None,
-    wanted: FloatArray | None,
-    every: int,
-) -> ForceRun:
-    external = np.zeros((steps, 0)) if inputs is None else np.asarray(inputs, dtype=np.float64)
-    if external.ndim != 2 or len(external) != steps:
-        raise ShapeError("inputs", expected=f"[{steps}, F]", got=f"shape {external.shape}", todo="one row a step")
-    state = reservoir.initial_state() if state is None else state
-    outputs, changes = np.zeros((steps, readout.weights.shape[1])), np.zeros(steps)
-    output = np.asarray(state.activity @ readout.weights)
-    for step in range(steps):
-        state = reservoir.step(state, np.concatenate((external[step], output)))
-        activity = np.asarray(state.activity, dtype=np.float64)
-        if not np.isfinite(activity).all():
-            raise RefusedError(
-                "reservoir", expected="a finite state", got=f"NaN or infinity at step {step}", todo="lower its gain"
-            )
-        if wanted is not None and step % every == 0:
+    external = np.zeros((len(wanted), 0)) if inputs is None else np.asarray(inputs, dtype=np.float64)
+    if external.shape != (len(wanted), reservoir.num_channels):
+        raise ShapeError(
+            "inputs",
+            expected=f"[{len(wanted)}, {reservoir.num_channels}]",
+            got=f"shape {external.shape}",
+            todo="one row a step, one column a channel",
+        )
+    now = reservoir.initial_state() if state is None else state
+    outputs, changes = np.zeros(wanted.shape), np.zeros(len(wanted))
+    output = now.activity @ readout.weights
+    for step in range(len(wanted)):
+        now = reservoir.step(now, external[step], feedback=output)
+        activity = np.asarray(now.activity, dtype=np.float64)
+        if step % every == 0:
             before = readout.weights.copy()
             readout.update(activity, wanted[step])
             changes[step] = np.linalg.norm(readout.weights - before)
-        output = activity @ readout.weights
-        outputs[step] = output
-    return ForceRun(outputs, state, changes)
+        outputs[step] = output = activity @ readout.weights
+    return ForceRun(outputs, now, changes)
