@@ -1,6 +1,8 @@
 """Networks of logic gates: trained by relaxation or grown, turned into circuits, proven, run, and put on a chip."""
 
 from ordinate.logic.circuit import Circuit, Votes
+from ordinate.logic.growth import GrownCircuit, grow
+from ordinate.logic.growth_settings import GrowthRound, GrowthSettings
 from ordinate.logic.input_thresholds import InputThresholds
 from ordinate.logic.layers_convolution import LogicConv2d, OrPooling2d
 from ordinate.logic.layers_dense import LogicDense
@@ -11,6 +13,9 @@ from ordinate.logic.thresholds import Thresholds
 __all__ = [
     "Circuit",
     "GroupSum",
+    "GrownCircuit",
+    "GrowthRound",
+    "GrowthSettings",
     "InputThresholds",
     "LogicConv2d",
     "LogicDense",
@@ -18,4 +23,5 @@ __all__ = [
     "OrPooling2d",
     "Thresholds",
     "Votes",
+    "grow",
 ]

@@ -8,7 +8,9 @@ from ordinate.cli.groups import lazy_group
 
 __all__ = ["COMMANDS", "logic"]
 
-COMMANDS: dict[str, str] = {}
+COMMANDS: dict[str, str] = {
+    "grow": "Grow a circuit gate by gate.",
+}
 """Each command with its line of help: the function of that name in the file of that name."""
 
 logic = typer.Typer(

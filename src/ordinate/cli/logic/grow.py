@@ -1,0 +1,134 @@
+"""`ordinate logic grow`: a circuit grown gate by gate from images."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from ordinate.data import Digits
+    from ordinate.logic import Circuit, GrowthRound
+
+__all__ = ["grow"]
+
+
+def grow(
+    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Where the circuit goes (JSON).")],
+    data: Annotated[
+        Path | None, typer.Option("--data", metavar="DIR", help="Folder of MNIST's IDX files; else the embedded 8x8 digits.")
+    ] = None,
+    classes: Annotated[str | None, typer.Option("--classes", help="Digits to tell apart, such as 0,1; else all ten.")] = None,
+    gates: Annotated[int, typer.Option("--gates", help="Two-input gates, at most.")] = 1000,
+    votes: Annotated[int, typer.Option("--votes", help="Classes a gate may vote on; votes are counted, not gates.")] = 3,
+    threshold: Annotated[float | None, typer.Option("--threshold", help="A pixel above it is a 1; else 95 of 255.")] = None,
+    copies: Annotated[int | None, typer.Option("--copies", help="Distorted copies of each training image.")] = None,
+    replacements: Annotated[int, typer.Option("--replacements", help="Times that weak gates are cut and others grown.")] = 2,
+    seed: Annotated[int, typer.Option("--seed", help="Of all draws; the same seed gives the same circuit.")] = 0,
+    checkpoint: Annotated[
+        Path | None, typer.Option("--checkpoint", metavar="FILE", help="Written each round; where it is there, growth goes on.")
+    ] = None,
+    picture: Annotated[
+        Path | None, typer.Option("--picture", metavar="SVG", help="Accuracy against gates, and which pixels are used.")
+    ] = None,
+    other_data: Annotated[
+        bool, typer.Option("--other-data", help="The IDX files are not MNIST: do not ask for its MD5.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")] = False,
+) -> None:
+    """Grow a circuit of two-input gates that tells digits apart, and read its test accuracy once.
+
+    Exit 0, or 2 for wrong use.
+    """
+    from ordinate.cli.logic.images import circuit_place, digits_of, settings_of
+    from ordinate.logic import grow as grown_from
+
+    circuit_place("--out", out)
+    settings = settings_of(gates, votes, copies, replacements, seed, embedded=data is None)
+    known = digits_of(data, classes, check=not other_data)
+    level = known.threshold if threshold is None else threshold
+    with _progress(gates) as told:
+        grown = grown_from(
+            (known.train.images, known.train.labels),
+            (known.validation.images, known.validation.labels),
+            level,
+            settings,
+            labels=known.classes,
+            checkpoint=checkpoint,
+            on_round=told,
+        )
+    grown.circuit.save(out)
+    answer = _told(grown.circuit, known, level, grown.rounds, out)
+    if picture is not None:
+        from ordinate.logic.growth_picture import save_growth_picture
+
+        save_growth_picture(grown, known.size, picture)
+        answer["picture"] = str(picture)
+    _print(answer, as_json)
+
+
+def _told(circuit: Circuit, known: Digits, threshold: float, rounds: tuple[GrowthRound, ...], out: Path) -> dict[str, Any]:
+    def accuracy(part: Any) -> float:
+        return float((circuit.predict(part.bits(threshold)) == part.labels).mean())
+
+    return {
+        "circuit": str(out),
+        "data": known.source,
+        "classes": list(known.classes),
+        "gates": circuit.num_gates,
+        "votes": circuit.num_votes,
+        "tau": circuit.tau,
+        "validation_accuracy": accuracy(known.validation),
+        "test_accuracy": accuracy(known.test),
+        "test_images": len(known.test),
+        "threshold": threshold,
+        "rounds": len(rounds),
+        "cpu_seconds": round(rounds[-1].cpu_seconds, 1) if rounds else 0.0,
+    }
+
+
+def _print(answer: dict[str, Any], as_json: bool) -> None:
+    from ordinate.cli.tables import answer as show
+    from ordinate.cli.tables import answer_json, grid, shown
+
+    if as_json:
+        answer_json(answer)
+        return
+    table = grid("", "", header=False)
+    for name, value in answer.items():
+        table.add_row(name.replace("_", " "), shown(value))
+    show(table)
+
+
+class _progress:  # noqa: N801 (used as a function)
+    """A bar of gates on standard error, with the validation accuracy beside it."""
+
+    def __init__(self, gates: int) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+        self._bar = Progress(
+            TextColumn("gates"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TextColumn("{task.description}"),
+            console=Console(stderr=True),
+            transient=True,
+        )
+        self._task = self._bar.add_task("", total=gates)
+
+    def __enter__(self) -> _progress:
+        self._bar.start()
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self._bar.stop()
+
+    def __call__(self, told: GrowthRound) -> None:
+        self._bar.update(
+            self._task,
+            completed=told.gates,
+            description=f"validation {told.validation_accuracy:.2%}, loss {told.validation_loss:.4f}",
+        )
