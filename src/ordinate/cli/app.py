@@ -25,6 +25,7 @@ COMMANDS = {
     "extend": "Say how to run a model at more tokens, and prove the edit.",
     "verify": "Hold position code to its laws, and name the fault.",
     "golden": "Print golden vectors that a port can be held to.",
+    "sweep": "Train short, test long: measure which encoding carries.",
     "reservoir": "A connectome as a recurrent network: left, right, a body.",
     "logic": "Networks of logic gates: from images to a circuit on a chip.",
 }

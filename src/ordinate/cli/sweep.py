@@ -1,0 +1,258 @@
+"""`ordinate sweep`: train short, test long, with every encoding."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from ordinate.lab.sweep.cell import Cell
+    from ordinate.lab.sweep.presets import Preset
+    from ordinate.lab.sweep.store import Store
+    from ordinate.lab.sweep.summary import Table
+
+__all__ = ["sweep"]
+
+
+def sweep(
+    quick: Annotated[bool, typer.Option("--quick", help="Lookup and k-back alone: under 3 minutes on 2 cores.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="All tasks and studies, 4 layers, 5 seeds: for a cluster.")] = False,
+    task: Annotated[list[str] | None, typer.Option("--task", metavar="NAME", help="Only this task; repeat it.")] = None,
+    encoding: Annotated[
+        list[str] | None,
+        typer.Option("--encoding", metavar="NAME", help="Only this encoding, or your class as module:object; repeat it."),
+    ] = None,
+    study: Annotated[
+        list[str] | None, typer.Option("--study", metavar="NAME", help="lengths, extension or probe; repeat it.")
+    ] = None,
+    seeds: Annotated[int | None, typer.Option("--seeds", metavar="N", help="How many seeds.")] = None,
+    first_seed: Annotated[int | None, typer.Option("--first-seed", metavar="N", min=0, help="Count seeds from N.")] = None,
+    length: Annotated[int | None, typer.Option("--length", metavar="L", help="Tokens of a row in training.")] = None,
+    test: Annotated[
+        str | None, typer.Option("--test", metavar="N,N,...", help="Tokens of a row in tests: multiples of L, L first.")
+    ] = None,
+    steps: Annotated[int | None, typer.Option("--steps", metavar="N", help="Steps of every training.")] = None,
+    corpus: Annotated[
+        Path | None, typer.Option("--corpus", metavar="PATH", help="Text: a file or folder; else Python's own library.")
+    ] = None,
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder of the results, one file a cell.")] = Path("sweep"),
+    jobs: Annotated[int | None, typer.Option("--jobs", metavar="N", help="Processes; one a core by default.")] = None,
+    engine: Annotated[str, typer.Option("--engine", metavar="NAME", help="local, dask or ray.")] = "local",
+    address: Annotated[str | None, typer.Option("--address", metavar="URL", help="Of a cluster's scheduler.")] = None,
+    shard: Annotated[str | None, typer.Option("--shard", metavar="i/n", help="Run only the i-th of n shares.")] = None,
+    show: Annotated[bool, typer.Option("--show", help="Run nothing; tables of all results in DIR.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the tables as JSON.")] = False,
+    csv: Annotated[Path | None, typer.Option("--csv", metavar="FILE", help="Also write the tables as CSV.")] = None,
+    figures: Annotated[Path | None, typer.Option("--figures", metavar="DIR", help="Also write charts, as SVG.")] = None,
+) -> None:
+    """Train a small decoder with each encoding at L tokens and test it at L, 2L, 4L and 8L: mean, spread, and the cut context.
+
+    Results are kept as they come: the same command goes on where it was stopped. Exit 0, 2 for wrong use, 130 when interrupted.
+    """
+    from ordinate.errors import ArgumentError
+    from ordinate.lab.sweep.presets import DEFAULT, FULL, QUICK
+    from ordinate.lab.sweep.store import Store
+
+    if quick and full:
+        raise ArgumentError("--quick, --full", expected="one of them", got="both", todo="leave one out")
+    store = Store(out)
+    if show:
+        records = store.read()
+        if not records:
+            raise ArgumentError("--out", expected="a folder with results", got=str(out), todo="run `ordinate sweep` first")
+    else:
+        preset = (QUICK if quick else FULL if full else DEFAULT).but(
+            tasks=_names(task),
+            encodings=_names(encoding),
+            studies=_names(study),
+            seeds=seeds,
+            first_seed=first_seed,
+            train_lengths=None if length is None else (length,),
+            factors=_factors(test, length),
+        )
+        if steps is not None:
+            preset = preset.but(steps={}, usual_steps=steps, extension_steps=steps)
+        cells = _cells(preset, corpus)
+        mine = cells
+        if shard is not None:
+            from ordinate.lab.sweep.engine import share
+
+            mine = share(cells, shard)
+        _run(mine, store, corpus=corpus, jobs=jobs, engine=engine, address=address)
+        records = store.read(cells)
+    _tell(records, as_json=as_json, csv=csv, figures=figures)
+
+
+def _names(given: Sequence[str] | None) -> tuple[str, ...] | None:
+    return tuple(given) if given else None
+
+
+def _factors(test: str | None, length: int | None) -> tuple[int, ...] | None:
+    from ordinate.errors import ArgumentError
+    from ordinate.lab.sweep.cell import check_lengths
+    from ordinate.lab.sweep.presets import DEFAULT
+
+    if test is None:
+        return None
+    trained = length or DEFAULT.train_lengths[0]
+    try:
+        lengths = tuple(int(part) for part in test.split(","))
+    except ValueError:
+        raise ArgumentError(
+            "--test", expected="whole numbers with commas between", got=test, todo="for example 64,128,256,512"
+        ) from None
+    check_lengths(trained, lengths)
+    return tuple(n // trained for n in lengths)
+
+
+def _cells(preset: Preset, corpus: Path | None) -> list[Cell]:
+    """The cells, every name and the corpus looked at before anything is trained."""
+    from ordinate.lab.sweep.corpus import read_corpus
+    from ordinate.lab.sweep.encodings import entry
+    from ordinate.lab.sweep.tasks import make_task
+
+    for name in preset.encodings:
+        entry(name)
+    text = read_corpus(corpus) if preset.reads_text else None
+    cells = preset.cells(text.digest if text else "")
+    for task, trained, tested in sorted({(cell.task, cell.train_length, cell.test_lengths) for cell in cells}):
+        made = make_task(task, trained, tested[-1], text)
+        if task == "text" and text is not None and len(text.train) < preset.batch_rows * trained:
+            from ordinate.errors import ArgumentError
+
+            raise ArgumentError(
+                "--corpus",
+                expected=f"at least one batch to train on, {preset.batch_rows * trained} bytes",
+                got=f"{len(text.train)} in {text.name}",
+                todo="give a longer text",
+            )
+        del made
+    return cells
+
+
+def _run(
+    cells: Sequence[Cell], store: Store, *, corpus: Path | None, jobs: int | None, engine: str, address: str | None
+) -> None:
+    """Run what is missing, with a bar on standard error."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    from ordinate.lab.sweep.engine import run_cells
+
+    there = sum(store.has(cell) for cell in cells)
+    bar = Progress(
+        TextColumn("{task.description:<34}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )
+    if there:
+        typer.echo(f"{there} of {len(cells)} cells are in {store.folder} already", err=True)
+    finished = there
+    try:
+        with bar:
+            shown = bar.add_task("", total=len(cells), completed=there)
+
+            def tell(record: dict[str, Any]) -> None:
+                nonlocal finished
+                finished += 1
+                settings = record["settings"]
+                name = f"{settings['task']} {settings['encoding']} seed {settings['seed']}"
+                bar.update(shown, description=name, advance=1)
+
+            run_cells(
+                cells,
+                store,
+                corpus=None if corpus is None else str(corpus),
+                jobs=jobs,
+                engine=engine,
+                address=address,
+                done=tell,
+            )
+    except KeyboardInterrupt:
+        typer.echo(
+            f"interrupted: {finished} of {len(cells)} cells are kept in {store.folder}; the same command goes on from there",
+            err=True,
+        )
+        raise typer.Exit(130) from None
+
+
+def _tell(records: Sequence[dict[str, Any]], *, as_json: bool, csv: Path | None, figures: Path | None) -> None:
+    from ordinate.cli.tables import answer_json
+    from ordinate.lab.sweep.summary import summarise
+    from ordinate.lab.sweep.tables import extension_rows, probe_rows, to_csv, to_json
+
+    tables = summarise(records)
+    if csv is not None:
+        _write(csv, to_csv(tables))
+        typer.echo(f"tables: {csv}", err=True)
+    if figures is not None:
+        from ordinate.lab.sweep.figures import sweep_figures
+
+        drawn = sweep_figures(tables, records)
+        for figure in drawn:
+            _write(figures / f"{figure.name}.svg", figure.svg)
+        typer.echo(f"{len(drawn)} charts in {figures}", err=True)
+    if as_json:
+        others = [r for r in records if r["settings"]["study"] != "lengths"]
+        answer_json({"tables": to_json(tables), "others": others})
+        return
+    _print(tables, extension_rows(records), probe_rows(records), records)
+
+
+def _print(
+    tables: Sequence[Table],
+    extension: tuple[list[str], list[list[str]]],
+    probe: tuple[list[str], list[list[str]]],
+    records: Sequence[dict[str, Any]],
+) -> None:
+    from rich.markup import escape
+    from rich.text import Text
+
+    from ordinate.cli.tables import answer, grid
+    from ordinate.lab.sweep.tables import LEGEND, headings, line_cells, notes
+
+    for table in tables:
+        better = "more is better" if table.higher_is_better else "less is better"
+        shown = grid(*headings(table))
+        for line in table.lines:
+            shown.add_row(*map(escape, line_cells(table, line)))
+        chance = "" if not table.chance else f", chance {table.chance[table.lengths[-1]]:.2f}"
+        heading = f"[bold]{table.task}[/], {table.unit} ({better}{chance}), trained at {table.train_length}: {table.model}"
+        answer(Text.from_markup(heading), shown, *(Text(f"  {note}", style="dim") for note in notes(table)), Text(""))
+    for title, (columns, rows) in (
+        ("A trained rotary model stretched, bits per byte (less is better)", extension),
+        ("The position, read by a linear probe out of a model without encodings, held-out R²", probe),
+    ):
+        if rows:
+            shown = grid(*columns)
+            for row in rows:
+                shown.add_row(*map(escape, row))
+            answer(Text(title, style="bold"), shown, Text(""))
+    for warning in dict.fromkeys(said for r in records for said in r["result"].get("warnings", [])):
+        answer(Text(f"note: {warning}", style="dim"))
+    if tables:
+        answer(Text(LEGEND, style="dim"))
+
+
+def _write(path: Path, text: str) -> None:
+    """The file whole or not at all."""
+    import os
+
+    from ordinate.errors import OutputError
+
+    draft = path.with_name(path.name + ".part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        draft.write_text(text, encoding="utf-8")
+        os.replace(draft, path)
+    except OSError as problem:
+        raise OutputError(
+            str(path), expected="a place to write to", got=problem.strerror or str(problem), todo="name another"
+        ) from None
