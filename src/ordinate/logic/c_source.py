@@ -2,8 +2,8 @@
 
 The file packs bytes into words, runs the circuit on all images of a word at once, counts and compares bitwise, and unpacks
 classes or scores. A word is a vector of the machine's width where the compiler knows such (gcc, clang), and 64 bits elsewhere
-or with `-DNAME_WORD64`. With `-DNAME_MAIN` it is a program: rows of bytes on standard input become lines of class and scores, and
-`--bench` measures it.
+or with `-DNAME_WORD64`. With `-DNAME_MAIN` it is a program: rows of bytes on standard input become lines of class and scores,
+and `--bench` measures it.
 """
 
 from __future__ import annotations

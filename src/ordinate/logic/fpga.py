@@ -1,0 +1,249 @@
+"""A circuit on an iCE40 UltraPlus: synthesised, placed and routed, simulated on given images, proven equal to its netlist.
+
+yosys turns the pipelined module with its serial front into cells, nextpnr-ice40 places and routes them on an up5k (package
+sg48, 39 pins, 5,280 logic cells of a four-input table, a carry and a flip-flop), iverilog runs the module on every image, and
+ABC proves that what yosys makes of the gates is what the circuit's own BLIF says. All files and reports stay in the folder.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ordinate.errors import ArgumentError, OutputError, RefusedError
+from ordinate.logic.circuit_files import write_whole
+from ordinate.logic.exchange import blif
+from ordinate.logic.fpga_tools import find_tool, run_tool
+from ordinate.logic.verilog import latency, verilog
+from ordinate.logic.verilog_bench import (
+    expected_file,
+    serial_bench,
+    serial_inputs,
+    serial_wrapper,
+    parallel_bench,
+    vector_file,
+)
+from ordinate.logic.words import as_bits
+
+if TYPE_CHECKING:
+    from ordinate.logic.circuit import Circuit
+
+__all__ = ["LOGIC_CELLS", "FpgaReport", "build", "prove", "simulate", "synthesise"]
+
+LOGIC_CELLS = 5280
+"""Of an up5k."""
+
+_NAME = "circuit"
+
+
+@dataclass(frozen=True)
+class FpgaReport:
+    """What a build came to.
+
+    Args:
+        gates: two-input gates of the circuit.
+        luts: four-input tables after synthesis, with the serial front.
+        carries: carry cells.
+        flip_flops: registers.
+        logic_cells: of `LOGIC_CELLS`, after packing.
+        max_mhz: the fastest clock after routing, by nextpnr's timing.
+        clocks_an_image: of the serial front: bits that are read, divided by its pins.
+        latency_clocks: from the last word to the class.
+        images_per_second: at `max_mhz`, images one after the other.
+        simulated: images that were run through the module, and how many of them through the serial front.
+        wrong: images whose class differed from the circuit's.
+        proven: what ABC said of the gates; None where it was not asked.
+        folder: where all files and reports are.
+    """
+
+    gates: int
+    luts: int
+    carries: int
+    flip_flops: int
+    logic_cells: int
+    max_mhz: float
+    clocks_an_image: int
+    latency_clocks: int
+    images_per_second: float
+    simulated: tuple[int, int]
+    wrong: int
+    proven: bool | None
+    folder: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain JSON types."""
+        return {**asdict(self), "simulated": list(self.simulated), "logic_cells_available": LOGIC_CELLS}
+
+
+def build(
+    circuit: Circuit,
+    folder: str | Path,
+    *,
+    bits: Any = None,
+    pins: int = 8,
+    seed: int = 1,
+    gate_levels: int | None = None,
+    told: Callable[[str], None] | None = None,
+) -> FpgaReport:
+    """Synthesise, place and route, simulate and prove.
+
+    Args:
+        circuit: any; simplify it before.
+        folder: for all files; made if needed.
+        bits: images [n, num_inputs] to simulate; 256 random ones if not given.
+        pins: bits a clock that the serial front takes, 1 to 32.
+        seed: of the placement.
+        gate_levels: registers also after so many levels of gates; see `verilog`.
+        told: called with what is being done.
+
+    Raises:
+        ArgumentError: pins out of range, wrong bits.
+        MissingExtraError: a tool is missing; the message is the line that installs it.
+        RefusedError: it does not fit, or a tool failed; its report stays in the folder and the message names it.
+        OutputError: a folder that cannot be written to.
+    """
+    if not 1 <= pins <= 32:
+        raise ArgumentError("pins", expected="1 to 32, for the package has 39", got=pins, todo="use 8")
+    for tool in ("yosys", "nextpnr-ice40", "iverilog", "vvp", "yosys-abc"):
+        find_tool(tool)
+    where = Path(folder)
+    try:
+        where.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise OutputError(str(folder), expected="a folder to write to", got=str(problem), todo="choose another") from None
+    images = np.random.default_rng(seed).random((256, circuit.num_inputs)) < 0.5 if bits is None else bits
+    say = told or (lambda _: None)
+    say("synthesis (yosys)")
+    cells = synthesise(circuit, where, pins=pins, gate_levels=gate_levels)
+    say("place and route (nextpnr-ice40)")
+    placed = _place(where, seed)
+    say("simulation (iverilog)")
+    wrong, simulated = simulate(circuit, where, images, pins=pins, gate_levels=gate_levels)
+    say("proof (yosys-abc)")
+    proven = prove(circuit, circuit, where)
+    clocks = max(1, -(-len(serial_inputs(circuit)) // pins))
+    return FpgaReport(
+        gates=circuit.num_gates,
+        luts=cells["SB_LUT4"],
+        carries=cells["SB_CARRY"],
+        flip_flops=sum(count for cell, count in cells.items() if cell.startswith("SB_DFF")),
+        logic_cells=placed[0],
+        max_mhz=placed[1],
+        clocks_an_image=clocks,
+        latency_clocks=latency(circuit, gate_levels=gate_levels),
+        images_per_second=placed[1] * 1e6 / clocks,
+        simulated=simulated,
+        wrong=wrong,
+        proven=proven,
+        folder=str(where),
+    )
+
+
+def synthesise(circuit: Circuit, folder: Path, *, pins: int = 8, gate_levels: int | None = None) -> Counter[str]:
+    """Write `circuit.v` and have yosys make iCE40 cells of it: how many of each kind. Raises as `build`."""
+    source = verilog(circuit, _NAME, pipelined=True, gate_levels=gate_levels) + "\n" + serial_wrapper(circuit, _NAME, pins)
+    write_whole(folder / f"{_NAME}.v", source)
+    script = f"read_verilog {_NAME}.v; synth_ice40 -top {_NAME}_serial -json {_NAME}.json; write_blif {_NAME}_cells.blif"
+    run_tool("yosys", ["-p", script], folder, log="yosys.log")
+    netlist = json.loads((folder / f"{_NAME}.json").read_text(encoding="utf-8"))
+    top = netlist["modules"][f"{_NAME}_serial"]
+    return Counter(cell["type"] for cell in top["cells"].values())
+
+
+def _place(folder: Path, seed: int) -> tuple[int, float]:
+    """Logic cells and the fastest clock in MHz."""
+    arguments = ["--up5k", "--package", "sg48", "--json", f"{_NAME}.json", "--asc", f"{_NAME}.asc", "--report", "placed.json"]
+    (folder / "placed.json").unlink(missing_ok=True)
+    try:
+        run_tool("nextpnr-ice40", [*arguments, "--freq", "12", "--seed", str(seed)], folder, log="nextpnr.log")
+    except RefusedError as problem:
+        used = [line for line in (folder / "nextpnr.log").read_text().splitlines() if "ICESTORM_LC:" in line]
+        if not used:
+            raise
+        raise RefusedError(
+            "circuit",
+            expected=f"at most {LOGIC_CELLS:,} logic cells",
+            got=f"a placement that failed ({used[-1].split('Info:')[-1].strip()}; {problem.got})",
+            todo=f"take fewer gates; the report is kept in {folder / 'nextpnr.log'}",
+        ) from None
+    report = json.loads((folder / "placed.json").read_text(encoding="utf-8"))
+    clocks = [clock["achieved"] for clock in report["fmax"].values()]
+    return int(report["utilization"]["ICESTORM_LC"]["used"]), float(min(clocks))
+
+
+def simulate(
+    circuit: Circuit,
+    folder: Path,
+    bits: Any,
+    *,
+    pins: int = 8,
+    gate_levels: int | None = None,
+    serial_images: int = 20,
+    verilog_source: str | None = None,
+) -> tuple[int, tuple[int, int]]:
+    """Run the pipelined module on every image, and the serial front on some: wrong classes, and how many were run.
+
+    What is expected comes from `Circuit.predict`. Raises as `build`.
+
+    Args:
+        circuit: what is expected of the module.
+        folder: for files.
+        bits: images [n, num_inputs].
+        pins: of the serial front.
+        gate_levels: as the module was made with.
+        serial_images: the first so many go through the serial front too.
+        verilog_source: modules to run instead of those of `circuit`.
+    """
+    images: npt.NDArray[np.bool_] = as_bits(bits, circuit.num_inputs).reshape(-1, circuit.num_inputs)
+    source = verilog_source or (
+        verilog(circuit, _NAME, pipelined=True, gate_levels=gate_levels) + "\n" + serial_wrapper(circuit, _NAME, pins)
+    )
+    write_whole(folder / f"{_NAME}.v", source)
+    write_whole(folder / "vectors.hex", vector_file(images))
+    write_whole(folder / "expected.hex", expected_file(circuit.predict(images)))
+    wrong = 0
+    few = min(serial_images, len(images))
+    benches = [("bench", parallel_bench(circuit, _NAME, len(images), pipelined=True), len(images))]
+    if few:
+        benches.append(("serial_bench", serial_bench(circuit, _NAME, few, pins), few))
+    for bench, text, count in benches:
+        write_whole(folder / f"{bench}.v", text)
+        run_tool("iverilog", ["-g2005", "-o", f"{bench}.vvp", f"{_NAME}.v", f"{bench}.v"], folder, log=f"{bench}_build.log")
+        said = run_tool("vvp", [f"{bench}.vvp"], folder, log=f"{bench}.log")
+        last = said.strip().splitlines()[-1].split() if said.strip() else []
+        if last == ["PASS", str(count)]:
+            continue
+        if last[:1] != ["FAIL"]:
+            raise RefusedError("vvp", expected="PASS or FAIL", got=said[-200:], todo=f"read {folder / f'{bench}.log'}")
+        wrong += max(1, int(last[1]))
+    return wrong, (len(images), few)
+
+
+def prove(circuit: Circuit, against: Circuit, folder: Path) -> bool:
+    """Whether ABC proves that what yosys makes of a circuit's Verilog gates is what another's BLIF says.
+
+    Args:
+        circuit: goes through Verilog and yosys.
+        against: goes through BLIF; of as many voting signals.
+        folder: for files.
+
+    Raises:
+        RefusedError: ABC could not tell.
+    """
+    write_whole(folder / "gates.v", verilog(circuit, _NAME, stage="gates"))
+    write_whole(folder / "gates.blif", blif(against, _NAME, stage="gates"))
+    script = f"read_verilog gates.v; synth -flatten -top {_NAME}; abc -g AND,XOR; write_blif gates_yosys.blif"
+    run_tool("yosys", ["-q", "-p", script], folder, log="yosys_gates.log")
+    said = run_tool("yosys-abc", ["-c", "cec -n gates.blif gates_yosys.blif"], folder, log="abc.log")
+    if "Networks are equivalent" in said:
+        return True
+    if "NOT EQUIVALENT" in said.upper() or "not equivalent" in said:
+        return False
+    raise RefusedError("yosys-abc", expected="an answer", got=said.strip()[-200:], todo=f"read {folder / 'abc.log'}")
