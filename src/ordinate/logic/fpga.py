@@ -24,10 +24,10 @@ from ordinate.logic.fpga_tools import find_tool, run_tool
 from ordinate.logic.verilog import latency, verilog
 from ordinate.logic.verilog_bench import (
     expected_file,
+    parallel_bench,
     serial_bench,
     serial_inputs,
     serial_wrapper,
-    parallel_bench,
     vector_file,
 )
 from ordinate.logic.words import as_bits

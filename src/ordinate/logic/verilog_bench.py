@@ -12,7 +12,7 @@ from ordinate.logic.verilog import check_name, latency
 if TYPE_CHECKING:
     from ordinate.logic.circuit import Circuit
 
-__all__ = ["class_width", "expected_file", "serial_bench", "serial_inputs", "serial_wrapper", "parallel_bench", "vector_file"]
+__all__ = ["class_width", "expected_file", "parallel_bench", "serial_bench", "serial_inputs", "serial_wrapper", "vector_file"]
 
 
 def class_width(circuit: Circuit) -> int:
