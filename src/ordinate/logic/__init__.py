@@ -9,9 +9,12 @@ from ordinate.logic.layers_dense import LogicDense
 from ordinate.logic.layers_readout import GroupSum
 from ordinate.logic.network import LogicNetwork
 from ordinate.logic.thresholds import Thresholds
+from ordinate.logic.training import Training, accuracy, train
+from ordinate.logic.training_settings import EpochReport, TrainingSettings
 
 __all__ = [
     "Circuit",
+    "EpochReport",
     "GroupSum",
     "GrownCircuit",
     "GrowthRound",
@@ -22,6 +25,10 @@ __all__ = [
     "LogicNetwork",
     "OrPooling2d",
     "Thresholds",
+    "Training",
+    "TrainingSettings",
     "Votes",
+    "accuracy",
     "grow",
+    "train",
 ]

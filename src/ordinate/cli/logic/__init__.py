@@ -9,7 +9,12 @@ from ordinate.cli.groups import lazy_group
 __all__ = ["COMMANDS", "logic"]
 
 COMMANDS: dict[str, str] = {
+    "train": "Train a network of relaxed gates by gradient descent.",
     "grow": "Grow a circuit gate by gate.",
+    "simplify": "A smaller circuit with the same scores, proven.",
+    "run": "Run a circuit on the test images.",
+    "emit": "Write a circuit as C, Verilog, BLIF or AIGER.",
+    "fpga": "Place and route a circuit on a small FPGA.",
 }
 """Each command with its line of help: the function of that name in the file of that name."""
 

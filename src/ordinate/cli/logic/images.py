@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ordinate.data import Digits
-    from ordinate.logic import GrowthSettings
+    from ordinate.logic import GrowthSettings, LogicNetwork
 
-__all__ = ["circuit_place", "digits_of", "settings_of"]
+__all__ = ["circuit_place", "digits_of", "network_of", "settings_of"]
 
 
 def digits_of(data: Path | None, classes: str | None, *, check: bool = True) -> Digits:
@@ -55,3 +55,57 @@ def circuit_place(option: str, path: Path) -> None:
 
     if not path.parent.is_dir() or path.is_dir():
         raise OutputError(option, expected="a file in a folder that is there", got=str(path), todo="make its folder first")
+
+
+def network_of(
+    known: Digits,
+    threshold: float,
+    widths: str,
+    kernels: int,
+    *,
+    wiring: str,
+    parametrisation: str,
+    mode: str,
+    tau: float | None,
+    seed: int,
+) -> LogicNetwork:
+    """A network for these digits: a threshold a pixel, a convolution and pooling if asked for, dense layers, and counts.
+
+    Raises:
+        ArgumentError: widths that are no numbers, or a last one that the classes cannot share.
+        UnknownNameError: an unknown wiring, parametrisation or mode.
+    """
+    import math
+
+    import torch
+    from torch import nn
+
+    from ordinate.errors import ArgumentError
+    from ordinate.logic import GroupSum, LogicConv2d, LogicDense, LogicNetwork, OrPooling2d, Thresholds
+
+    try:
+        sizes = [int(width) for width in widths.split(",")]
+    except ValueError:
+        raise ArgumentError("--widths", expected="numbers of gates, as 4000,4000", got=widths, todo="use commas") from None
+    num_classes = len(known.classes)
+    if min(sizes) < 1 or sizes[-1] % num_classes:
+        raise ArgumentError(
+            "--widths", expected=f"a last width that {num_classes} classes share evenly", got=widths, todo="take a multiple"
+        )
+    height, width = known.size
+    layers: list[nn.Module] = [Thresholds(torch.full((height * width, 1), float(threshold)))]
+    features = height * width
+    if kernels:
+        convolution = LogicConv2d(
+            1, kernels, receptive_field=5 if height > 16 else 3, depth=3, parametrisation=parametrisation, mode=mode, seed=seed
+        )
+        rows, columns = convolution.output_size(height, width)
+        layers += [nn.Unflatten(-1, (1, height, width)), convolution, OrPooling2d(2), nn.Flatten(-3)]
+        features = kernels * (rows // 2) * (columns // 2)
+    for place, size in enumerate(sizes):
+        layers.append(
+            LogicDense(features, size, wiring=wiring, parametrisation=parametrisation, mode=mode, seed=seed * 100 + place)
+        )
+        features = size
+    layers.append(GroupSum(num_classes, tau=max(1.0, math.sqrt(features / num_classes) / 2.8) if tau is None else tau))
+    return LogicNetwork(*layers)

@@ -1,0 +1,149 @@
+"""`ordinate logic train`: a network of relaxed gates trained by gradient descent."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from ordinate.data import Digits
+    from ordinate.logic import EpochReport, LogicNetwork, Training
+
+__all__ = ["train"]
+
+
+def train(
+    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Where the network goes: FILE.json and its tensors.")],
+    data: Annotated[
+        Path | None, typer.Option("--data", metavar="DIR", help="Folder of MNIST's IDX files; else the embedded 8x8 digits.")
+    ] = None,
+    classes: Annotated[str | None, typer.Option("--classes", help="Digits to tell apart, such as 0,1; else all ten.")] = None,
+    widths: Annotated[str, typer.Option("--widths", help="Gates of each dense layer, such as 4000,4000.")] = "2000,2000",
+    kernels: Annotated[int, typer.Option("--kernels", help="Trees of a convolution in front; 0 for none.")] = 0,
+    wiring: Annotated[str, typer.Option("--wiring", help="random, unique, tree or learned.")] = "random",
+    parametrisation: Annotated[str, typer.Option("--parametrisation", help="raw, light or walsh.")] = "light",
+    mode: Annotated[str, typer.Option("--mode", help="soft, hard, gumbel_soft or gumbel_hard.")] = "soft",
+    tau: Annotated[float | None, typer.Option("--tau", help="Temperature of the counts; else by the last width.")] = None,
+    epochs: Annotated[int, typer.Option("--epochs", help="Passes over the training images, at most.")] = 30,
+    batch: Annotated[int, typer.Option("--batch", help="Images a step.")] = 128,
+    rate: Annotated[float, typer.Option("--rate", help="Largest learning rate.")] = 0.1,
+    schedule: Annotated[str, typer.Option("--schedule", help="constant, cosine or linear.")] = "cosine",
+    patience: Annotated[int, typer.Option("--patience", help="Epochs without gain in validation, then it stops.")] = 10,
+    threshold: Annotated[float | None, typer.Option("--threshold", help="A pixel above it is a 1; else 95 of 255.")] = None,
+    seed: Annotated[int, typer.Option("--seed", help="Of wiring, parameters and order.")] = 0,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option("--checkpoint", metavar="FILE", help="Written each epoch; where it is there, training goes on."),
+    ] = None,
+    circuit: Annotated[
+        Path | None, typer.Option("--circuit", metavar="FILE", help="Also write the discrete network as a circuit.")
+    ] = None,
+    other_data: Annotated[
+        bool, typer.Option("--other-data", help="The IDX files are not MNIST: do not ask for its MD5.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")] = False,
+) -> None:
+    """Train a logic-gate network on digits, and read the test accuracy of its discrete form once.
+
+    Exit 0, or 2 for wrong use.
+    """
+    from ordinate.cli.logic.images import circuit_place, digits_of, network_of
+    from ordinate.logic import TrainingSettings
+    from ordinate.logic import train as trained
+
+    circuit_place("--out", out)
+    if circuit is not None:
+        circuit_place("--circuit", circuit)
+    settings = TrainingSettings(
+        epochs=epochs, batch_size=batch, learning_rate=rate, schedule=schedule, patience=patience, seed=seed
+    )
+    known = digits_of(data, classes, check=not other_data)
+    level = known.threshold if threshold is None else threshold
+    network = network_of(
+        known, level, widths, kernels, wiring=wiring, parametrisation=parametrisation, mode=mode, tau=tau, seed=seed
+    )
+    from torch import from_numpy
+
+    def examples(part: Any) -> Any:
+        return from_numpy(part.images.reshape(len(part), -1)), from_numpy(part.labels)
+
+    with _Bar(epochs) as told:
+        done = trained(
+            network, examples(known.train), examples(known.validation), settings, checkpoint=checkpoint, on_epoch=told
+        )
+    network.save(out)
+    answer = _told(done, known, examples(known.test), out)
+    if circuit is not None:
+        answer["circuit"] = _save_circuit(network, circuit, known)
+    _print(answer, as_json)
+
+
+def _save_circuit(network: LogicNetwork, path: Path, known: Digits) -> str:
+    from ordinate.logic import Circuit
+
+    Circuit.from_network(network).save(path)
+    return str(path)
+
+
+def _told(done: Training, known: Digits, test: Any, out: Path) -> dict[str, Any]:
+    from ordinate.logic import accuracy
+
+    best = done.epochs[done.best_epoch - 1]
+    return {
+        "network": str(out),
+        "data": known.source,
+        "classes": list(known.classes),
+        "gates": done.network.num_gates,
+        "epochs": len(done.epochs),
+        "best_epoch": done.best_epoch,
+        "validation_accuracy_soft": best.soft_accuracy,
+        "validation_accuracy": best.hard_accuracy,
+        "test_accuracy": accuracy(done.network, test),
+        "test_images": len(known.test),
+        "cpu_seconds": round(done.epochs[-1].cpu_seconds, 1),
+    }
+
+
+def _print(answer: dict[str, Any], as_json: bool) -> None:
+    from ordinate.cli.tables import answer as show
+    from ordinate.cli.tables import answer_json, grid, shown
+
+    if as_json:
+        answer_json(answer)
+        return
+    table = grid("", "", header=False)
+    for name, value in answer.items():
+        table.add_row(name.replace("_", " "), shown(value))
+    show(table)
+
+
+class _Bar:
+    """A bar of epochs on standard error, with the validation accuracy beside it."""
+
+    def __init__(self, epochs: int) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+        self._bar = Progress(
+            TextColumn("epochs"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TextColumn("{task.description}"),
+            console=Console(stderr=True),
+            transient=True,
+        )
+        self._task = self._bar.add_task("", total=epochs)
+
+    def __enter__(self) -> _Bar:
+        self._bar.start()
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self._bar.stop()
+
+    def __call__(self, told: EpochReport) -> None:
+        described = f"loss {told.train_loss:.3f}, validation {told.hard_accuracy:.2%} (relaxed {told.soft_accuracy:.2%})"
+        self._bar.update(self._task, completed=told.epoch, description=described)
