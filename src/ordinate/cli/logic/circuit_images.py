@@ -1,0 +1,64 @@
+"""The test images that a circuit from a file is for: its labels, its thresholds, its size."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ordinate.logic.circuit import Circuit
+
+__all__ = ["CircuitImages", "test_images"]
+
+
+@dataclass(frozen=True)
+class CircuitImages:
+    """Test images as a circuit takes them.
+
+    Args:
+        bits: bool [n, num_inputs].
+        labels: int64 [n], the number of the class.
+        threshold: what pixels were held against, or None where the circuit carries several.
+        size: height and width of an image.
+        source: in words.
+    """
+
+    bits: Any
+    labels: Any
+    threshold: float | None
+    size: tuple[int, int]
+    source: str
+
+
+def test_images(circuit: Circuit, data: Path | None, threshold: float | None, *, check: bool) -> CircuitImages:
+    """The test part of the data, of the circuit's classes only.
+
+    Raises:
+        ArgumentError: images of another size than the circuit's.
+        DataError, MissingDataError: see `ordinate.data.digits`.
+    """
+    import numpy as np
+
+    from ordinate.data.digits import digits
+    from ordinate.errors import ArgumentError
+
+    known = digits(data, classes=circuit.labels, check=check)
+    pixels = known.size[0] * known.size[1]
+    inputs = circuit.inputs
+    wanted = circuit.num_inputs if inputs is None or threshold is not None else inputs.num_features
+    if pixels != wanted:
+        raise ArgumentError(
+            "--data",
+            expected=f"images of {wanted} pixels, as the circuit was made for",
+            got=f"{known.size[0]} by {known.size[1]} ({known.source})",
+            todo="pass the data it was trained on",
+        )
+    if inputs is None or threshold is not None:
+        level = known.threshold if threshold is None else threshold
+        bits = known.test.bits(level)
+    else:
+        bits = inputs.bits(known.test.images.reshape(len(known.test), -1))
+        levels = np.unique(inputs.threshold)
+        level = float(levels[0]) if len(levels) == 1 else None
+    return CircuitImages(bits, known.test.labels, level, known.size, known.source)

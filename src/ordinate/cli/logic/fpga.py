@@ -1,0 +1,56 @@
+"""`ordinate logic fpga`: a circuit placed and routed on an iCE40 UltraPlus."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = ["fpga"]
+
+
+def fpga(
+    circuit: Annotated[Path, typer.Argument(metavar="CIRCUIT", help="A circuit in JSON.")],
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder for all files and reports.")],
+    data: Annotated[
+        Path | None, typer.Option("--data", metavar="DIR", help="Folder of MNIST's IDX files; else the embedded 8x8 digits.")
+    ] = None,
+    images: Annotated[int | None, typer.Option("--images", help="Test images to simulate; else all.")] = None,
+    pins: Annotated[int, typer.Option("--pins", help="Bits a clock that the chip takes.")] = 8,
+    seed: Annotated[int, typer.Option("--seed", help="Of the placement.")] = 1,
+    gate_levels: Annotated[
+        int | None, typer.Option("--gate-levels", help="A register also after so many levels of gates.")
+    ] = None,
+    other_data: Annotated[
+        bool, typer.Option("--other-data", help="The IDX files are not MNIST: do not ask for its MD5.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")] = False,
+) -> None:
+    """Synthesise, place and route a circuit on an up5k, simulate it on the test images, and prove its gates.
+
+    Exit 0; 1 where a class differs in simulation or the proof fails; 2 for wrong use, missing tools, or what does not fit.
+    """
+    from ordinate.cli.logic.circuit_images import test_images
+    from ordinate.cli.logic.progress import steps
+    from ordinate.cli.tables import answer, answer_json, grid, shown
+    from ordinate.errors import ArgumentError
+    from ordinate.logic.circuit import Circuit
+    from ordinate.logic.fpga import build
+
+    if images is not None and images < 1:
+        raise ArgumentError("--images", expected="at least 1", got=images, todo="leave it out for all")
+    given = Circuit.load(circuit)
+    tested = test_images(given, data, None, check=not other_data)
+    with steps("fpga") as say:
+        report = build(given, out, bits=tested.bits[:images], pins=pins, seed=seed, gate_levels=gate_levels, told=say)
+    told = report.to_dict()
+    if as_json:
+        answer_json(told)
+    else:
+        table = grid("", "", header=False)
+        for name, value in told.items():
+            table.add_row(name.replace("_", " "), shown(value))
+        answer(table)
+    if report.wrong or not report.proven:
+        raise typer.Exit(1)

@@ -1,0 +1,26 @@
+"""What a long command is doing, on standard error, where somebody may be watching."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+__all__ = ["steps"]
+
+
+@contextmanager
+def steps(title: str) -> Iterator[Callable[[str], None]]:
+    """A moving sign with what is being done at the moment and for how long; what it yields changes the words."""
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    with Progress(
+        SpinnerColumn(),
+        TextColumn(title),
+        TextColumn("{task.description}"),
+        TimeElapsedColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    ) as bar:
+        task = bar.add_task("", total=None)
+        yield lambda words: bar.update(task, description=words)

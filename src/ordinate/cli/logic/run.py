@@ -1,0 +1,72 @@
+"""`ordinate logic run`: a circuit from its file on the test images."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = ["run"]
+
+
+def run(
+    circuit: Annotated[Path, typer.Argument(metavar="CIRCUIT", help="A circuit in JSON.")],
+    data: Annotated[
+        Path | None, typer.Option("--data", metavar="DIR", help="Folder of MNIST's IDX files; else the embedded 8x8 digits.")
+    ] = None,
+    threshold: Annotated[
+        float | None, typer.Option("--threshold", help="A pixel above it is a 1; else what the circuit carries.")
+    ] = None,
+    implementation: Annotated[str, typer.Option("--implementation", help="auto, numpy or numba.")] = "auto",
+    picture: Annotated[
+        Path | None, typer.Option("--picture", metavar="SVG", help="The circuit, and which pixels it reads.")
+    ] = None,
+    other_data: Annotated[
+        bool, typer.Option("--other-data", help="The IDX files are not MNIST: do not ask for its MD5.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")] = False,
+) -> None:
+    """Read a circuit from its file and print its accuracy on the test images, and how fast it ran.
+
+    Exit 0, or 2 for wrong use.
+    """
+    import time
+
+    from ordinate.cli.logic.circuit_images import test_images
+    from ordinate.cli.tables import answer, answer_json, grid, shown
+    from ordinate.logic.bitparallel import BitParallel
+    from ordinate.logic.circuit import Circuit
+
+    given = Circuit.load(circuit)
+    images = test_images(given, data, threshold, check=not other_data)
+    runtime = BitParallel(given, implementation)  # type: ignore[arg-type]
+    runtime.predict(images.bits[:1])  # the program is made, and with numba compiled, before the clock runs
+    started = time.perf_counter()
+    found = runtime.predict(images.bits)
+    seconds = time.perf_counter() - started
+    told = {
+        "circuit": str(circuit),
+        "data": images.source,
+        "classes": list(given.labels),
+        "gates": given.num_gates,
+        "votes": given.num_votes,
+        "tau": given.tau,
+        "test_accuracy": float((found == images.labels).mean()),
+        "test_images": len(images.labels),
+        "threshold": images.threshold,
+        "implementation": runtime.implementation,
+        "images_per_second": round(len(found) / seconds),
+    }
+    if picture is not None:
+        from ordinate.logic.circuit_figures import save_circuit_picture
+
+        save_circuit_picture(given, picture, size=images.size)
+        told["picture"] = str(picture)
+    if as_json:
+        answer_json(told)
+        return
+    table = grid("", "", header=False)
+    for name, value in told.items():
+        table.add_row(name.replace("_", " "), shown(value))
+    answer(table)

@@ -1,0 +1,62 @@
+"""`ordinate logic simplify`: a smaller circuit with the same scores, and the proof that they are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = ["simplify"]
+
+
+def simplify(
+    circuit: Annotated[Path, typer.Argument(metavar="CIRCUIT", help="A circuit in JSON.")],
+    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Where the smaller circuit goes (JSON).")],
+    sat: Annotated[bool, typer.Option("--sat/--no-sat", help="Merge what a SAT solver proves equal.")] = True,
+    prove: Annotated[bool, typer.Option("--prove/--no-prove", help="Prove the result equal to the circuit given.")] = True,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")] = False,
+) -> None:
+    """Simplify a circuit until nothing gets smaller, and prove that it computes the same scores on every input.
+
+    Exit 0; 1 where the proof did not come to an end; 2 for wrong use.
+    """
+    from ordinate.cli.logic.images import circuit_place
+    from ordinate.cli.logic.progress import steps
+    from ordinate.cli.tables import answer, answer_json, grid
+    from ordinate.logic.circuit import Circuit
+    from ordinate.logic.equivalence import Equivalence, equivalent
+    from ordinate.logic.lut_mapping import map_luts
+    from ordinate.logic.simplify import simplify as passes
+
+    circuit_place("--out", out)
+    given = Circuit.load(circuit)
+    with steps("simplify") as say:
+        made = passes(given, sat=sat, told=lambda name, gates: say(f"{name}: {gates:,} gates"))
+        say("LUT4 mapping")
+        luts = len(map_luts(made.circuit).luts)
+        say("proof")
+        proof = equivalent(given, made.circuit, conflicts=1_000_000) if prove else Equivalence(None, "not asked for")
+    made.circuit.save(out)
+    told = {
+        "circuit": str(out),
+        "gates_before": given.num_gates,
+        "gates": made.circuit.num_gates,
+        "inverters_before": given.num_inverters,
+        "constants_before": given.num_constants,
+        "votes_before": given.num_votes,
+        "votes": made.circuit.num_votes,
+        "lut4": luts,
+        "proven": proof.equal,
+        "how": proof.how,
+        "steps": [{"pass": name, "gates": gates} for name, gates in made.steps],
+    }
+    if as_json:
+        answer_json(told)
+    else:
+        table = grid("pass", "gates left")
+        for name, gates in made.steps:
+            table.add_row(name, f"{gates:,}")
+        answer(table, f"{luts:,} LUT4s; {'proven equal' if proof.equal else 'not proven'}: {proof.how}")
+    if prove and not proof.equal:
+        raise typer.Exit(1)
