@@ -19,7 +19,7 @@ from ordinate.errors import ArgumentError, RefusedError, ShapeError
 from ordinate.reservoir.connectome import Connectome
 from ordinate.reservoir.dynamics import State
 from ordinate.reservoir.estimator_inputs import is_collection, read_collection, read_rows, regression_targets
-from ordinate.reservoir.estimator_network import EchoState
+from ordinate.reservoir.estimator_network import EchoStateEstimator
 from ordinate.reservoir.readout import RidgeReadout
 
 __all__ = ["EchoStateRegressor"]
@@ -27,7 +27,7 @@ __all__ = ["EchoStateRegressor"]
 FloatArray = npt.NDArray[np.float64]
 
 
-class EchoStateRegressor(MultiOutputMixin, RegressorMixin, EchoState):
+class EchoStateRegressor(MultiOutputMixin, RegressorMixin, EchoStateEstimator):
     """An echo-state network that maps input sequences to target sequences, step by step.
 
     state(t) = (1 - a) state(t-1) + a f(state(t-1) W + x(t) W_in + b), y(t) = state(t) W_out + c; only W_out and c are learned.

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from ordinate.errors import ArgumentError
 from ordinate.reservoir.connectome import Connectome
 from ordinate.reservoir.estimator_inputs import class_labels, is_collection, read_collection, read_rows
-from ordinate.reservoir.estimator_network import EchoState
+from ordinate.reservoir.estimator_network import EchoStateEstimator
 from ordinate.reservoir.readout_classes import POOLINGS, ClassReadout, pool
 
 __all__ = ["EchoStateClassifier"]
@@ -23,7 +23,7 @@ _BATCH_STATES = 4_000_000
 """Numbers of state that are held at once: sequences of one length are run in batches of as many as that allows."""
 
 
-class EchoStateClassifier(ClassifierMixin, EchoState):
+class EchoStateClassifier(ClassifierMixin, EchoStateEstimator):
     """An echo-state network that gives one label to a whole sequence.
 
     Args:

@@ -21,7 +21,7 @@ from ordinate.reservoir.dynamics import State
 from ordinate.reservoir.gain import normalise
 from ordinate.reservoir.reservoir import Reservoir
 
-__all__ = ["EchoState", "random_connectome"]
+__all__ = ["EchoStateEstimator", "random_connectome"]
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -58,7 +58,7 @@ def random_connectome(units: int, connectivity: float, seed: int | np.random.Gen
     return Connectome(weights, name=f"{units} random units")
 
 
-class EchoState(BaseEstimator):
+class EchoStateEstimator(BaseEstimator):
     """What the regressor and the classifier share: their reservoir, made from their parameters when they are fitted."""
 
     reservoir_: Reservoir
