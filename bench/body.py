@@ -37,11 +37,11 @@ class Walk:
     cpu_seconds_per_second: float
 
 
-def walk(fly: NeuroMechFly, left: float, right: float) -> Walk:
+def walk(fly: NeuroMechFly, left: float, right: float, warm_up: float = WARM_UP_SECONDS) -> Walk:
     """One drive, held, from the start."""
     fly.reset()
     start = time.process_time()
-    for _ in range(round(WARM_UP_SECONDS / STEP_SECONDS)):
+    for _ in range(round(warm_up / STEP_SECONDS)):
         fly.step((left, right))
     first = fly.pose
     for _ in range(round(MEASURED_SECONDS / STEP_SECONDS)):
@@ -56,7 +56,7 @@ def walk(fly: NeuroMechFly, left: float, right: float) -> Walk:
         fly.seed,
         math.degrees(turn) / MEASURED_SECONDS,
         arc / MEASURED_SECONDS,
-        spent / (WARM_UP_SECONDS + MEASURED_SECONDS),
+        spent / (warm_up + MEASURED_SECONDS),
     )
 
 
@@ -86,6 +86,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--drives", type=float, nargs="+", default=[0.2, 0.4, 0.6, 0.8, 1.0, 1.2], help="of each side")
     parser.add_argument("--seeds", type=int, default=1, help="starting phases of the legs")
+    parser.add_argument("--warm-up", type=float, default=WARM_UP_SECONDS, help="seconds before anything is measured")
     parser.add_argument("--generation", help="flygym-2, flygym-gymnasium or flygym-1")
     parser.add_argument("--every-step", action="store_true", help="also time the controller at every physics step")
     given = parser.parse_args()
@@ -96,7 +97,7 @@ def main() -> None:
     for seed in range(given.seeds):
         fly = NeuroMechFly(STEP_SECONDS, seed=seed, generation=given.generation)
         for left, right in pairs:
-            one = walk(fly, left, right)
+            one = walk(fly, left, right, given.warm_up)
             walks.append(one)
             print(
                 f"  {left:6.2f}{right:6.2f}{seed:6d}{one.yaw_degrees_per_second:12.1f}{one.speed_mm_per_second:12.2f}"
@@ -104,8 +105,9 @@ def main() -> None:
                 flush=True,
             )
     result: dict[str, object] = {"bench": "body", "generation": given.generation, "walks": [asdict(w) for w in walks]}
-    strong = [w for w in walks if min(w.left, w.right) >= 0.4]
-    for name, chosen in (("all drives", walks), ("drives of at least 0.4", strong)):
+    near, far = ([w for w in walks if (abs(w.left - w.right) < 0.45) == small] for small in (True, False))
+    subsets = (("all drives", walks), ("differences up to 0.4", near), ("differences above 0.4", far))
+    for name, chosen in subsets:
         if len({(w.left, w.right) for w in chosen}) < 3:
             continue
         found, errors = fit(chosen), standard_errors(chosen)
