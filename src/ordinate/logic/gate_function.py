@@ -4,6 +4,8 @@ A row is one signal over the whole batch, so reading an input is copying a row, 
 taken in blocks that fit the cache, nothing but the inputs is kept for the backward pass, and gradients of signals that several
 gates read are summed row by row. With g = dL/dz and z = a0 + a1 x + a2 y + a3 x y:
 dL/da = (sum g, sum g x, sum g y, sum g x y), dL/dx = g (a1 + a3 y), dL/dy = g (a2 + a3 x).
+
+Both passes are operators of torch's registry, so that a compiler takes each as one step instead of unrolling its blocks.
 """
 
 from __future__ import annotations
@@ -23,53 +25,79 @@ def _block(batch: int) -> int:
     return max(16, _BLOCK_ELEMENTS // max(1, batch))
 
 
-class _RelaxedGates(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, coefficients: Tensor, wiring: Tensor) -> Tensor:
-        gates, batch = wiring.shape[1], x.shape[1]
-        out = x.new_empty(gates, batch)
-        step = _block(batch)
-        columns = coefficients.unsqueeze(-1)
-        for start in range(0, gates, step):
-            rows = slice(start, start + step)
-            a0, a1, a2, a3 = columns[rows].unbind(1)
-            first = x.index_select(0, wiring[0, rows])
-            z = out[rows]
-            torch.mul(first, a3, out=z)
-            z += a2
-            z *= x.index_select(0, wiring[1, rows])
-            z.addcmul_(first, a1)
-            z += a0
-        ctx.save_for_backward(x, coefficients, wiring)
-        return out
+@torch.library.custom_op("ordinate::relaxed_gates", mutates_args=())
+def _forward(x: Tensor, coefficients: Tensor, wiring: Tensor) -> Tensor:
+    gates, batch = wiring.shape[1], x.shape[1]
+    out = x.new_empty(gates, batch)
+    step = _block(batch)
+    columns = coefficients.unsqueeze(-1)
+    for start in range(0, gates, step):
+        rows = slice(start, start + step)
+        a0, a1, a2, a3 = columns[rows].unbind(1)
+        first = x.index_select(0, wiring[0, rows])
+        z = out[rows]
+        torch.mul(first, a3, out=z)
+        z += a2
+        z *= x.index_select(0, wiring[1, rows])
+        z.addcmul_(first, a1)
+        z += a0
+    return out
 
-    @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, Tensor | None, None]:
-        x, coefficients, wiring = ctx.saved_tensors
-        g = gradients[0].contiguous()
-        wants_x, wants_coefficients = ctx.needs_input_grad[:2]
-        gates, batch = g.shape
-        step = _block(batch)
-        columns = coefficients.unsqueeze(-1)
-        to_x = torch.zeros_like(x) if wants_x else None
-        sums = x.new_empty(4, gates) if wants_coefficients else None
-        for start in range(0, gates, step):
-            rows = slice(start, start + step)
-            _, a1, a2, a3 = columns[rows].unbind(1)
-            here = g[rows]
-            by_first, by_second = x.index_select(0, wiring[0, rows]), x.index_select(0, wiring[1, rows])
-            by_first *= here
-            if sums is not None:
-                torch.sum(here, 1, out=sums[0, rows])
-                torch.sum(by_first, 1, out=sums[1, rows])
-                torch.linalg.vecdot(by_first, by_second, out=sums[3, rows])
-            by_second *= here
-            if sums is not None:
-                torch.sum(by_second, 1, out=sums[2, rows])
-            if to_x is not None:
-                to_x.index_add_(0, wiring[1, rows], by_first.mul_(a3).addcmul_(here, a2))
-                to_x.index_add_(0, wiring[0, rows], by_second.mul_(a3).addcmul_(here, a1))
-        return to_x, None if sums is None else sums.T, None
+
+@_forward.register_fake
+def _(x: Tensor, coefficients: Tensor, wiring: Tensor) -> Tensor:
+    return x.new_empty(wiring.shape[1], x.shape[1])
+
+
+@torch.library.custom_op("ordinate::relaxed_gates_backward", mutates_args=())
+def _backward(
+    gradient: Tensor, x: Tensor, coefficients: Tensor, wiring: Tensor, wants_x: bool, wants_coefficients: bool
+) -> tuple[Tensor, Tensor]:
+    gates, batch = gradient.shape
+    step = _block(batch)
+    columns = coefficients.unsqueeze(-1)
+    to_x = torch.zeros_like(x) if wants_x else x.new_empty(0)
+    sums = x.new_empty(4, gates if wants_coefficients else 0)
+    for start in range(0, gates, step):
+        rows = slice(start, start + step)
+        _, a1, a2, a3 = columns[rows].unbind(1)
+        here = gradient[rows]
+        by_first, by_second = x.index_select(0, wiring[0, rows]), x.index_select(0, wiring[1, rows])
+        by_first *= here
+        if wants_coefficients:
+            torch.sum(here, 1, out=sums[0, rows])
+            torch.sum(by_first, 1, out=sums[1, rows])
+            torch.linalg.vecdot(by_first, by_second, out=sums[3, rows])
+        by_second *= here
+        if wants_coefficients:
+            torch.sum(by_second, 1, out=sums[2, rows])
+        if wants_x:
+            to_x.index_add_(0, wiring[1, rows], by_first.mul_(a3).addcmul_(here, a2))
+            to_x.index_add_(0, wiring[0, rows], by_second.mul_(a3).addcmul_(here, a1))
+    return to_x, sums
+
+
+@_backward.register_fake
+def _(
+    gradient: Tensor, x: Tensor, coefficients: Tensor, wiring: Tensor, wants_x: bool, wants_coefficients: bool
+) -> tuple[Tensor, Tensor]:
+    return (
+        torch.empty_like(x) if wants_x else x.new_empty(0),
+        x.new_empty(4, gradient.shape[0] if wants_coefficients else 0),
+    )
+
+
+def _remember(ctx: Any, inputs: tuple[Tensor, Tensor, Tensor], output: Tensor) -> None:
+    ctx.save_for_backward(*inputs)
+
+
+def _differentiate(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, Tensor | None, None]:
+    wants_x, wants_coefficients = ctx.needs_input_grad[:2]
+    to_x, sums = _backward(gradient.contiguous(), *ctx.saved_tensors, wants_x, wants_coefficients)
+    return to_x if wants_x else None, sums.T if wants_coefficients else None, None
+
+
+_forward.register_autograd(_differentiate, setup_context=_remember)
 
 
 def relaxed_gates(x: Tensor, coefficients: Tensor, wiring: Tensor) -> Tensor:
@@ -87,4 +115,4 @@ def relaxed_gates(x: Tensor, coefficients: Tensor, wiring: Tensor) -> Tensor:
     >>> relaxed_gates(x, torch.tensor([[0.0, 1.0, 1.0, -2.0]]), torch.tensor([[0], [1]]))
     tensor([[1., 0.]])
     """
-    return _RelaxedGates.apply(x, coefficients, wiring)
+    return _forward(x, coefficients, wiring)

@@ -69,7 +69,8 @@ def save_growth(path: Path, run: GrowthRun, mark: str) -> None:
         "state": _told(run.state.snapshot()),
         "best_loss": run.best[0] if np.isfinite(run.best[0]) else None,
         "best": _told(run.best[1]),
-        "stage": run.stage,
+        "phase": run.phase,
+        "replaced": run.replaced,
         "waited": run.waited,
         "generator": run.generator.bit_generator.state,
         "rounds": [asdict(told) for told in run.rounds],
@@ -97,7 +98,7 @@ def load_growth(path: Path, run: GrowthRun, mark: str) -> None:
         state, best = _snapshot(record["state"]), _snapshot(record["best"])
         rounds = [GrowthRound(**told) for told in record["rounds"]]
         generator, loss = record["generator"], record["best_loss"]
-        stage, waited = int(record["stage"]), int(record["waited"])
+        phase, replaced, waited = str(record["phase"]), int(record["replaced"]), int(record["waited"])
     except (OSError, ValueError, KeyError, TypeError, IndexError) as problem:
         raise DataError(
             str(path), expected="a checkpoint of growth", got=f"a file that is none ({problem})", todo="remove it to start anew"
@@ -109,6 +110,6 @@ def load_growth(path: Path, run: GrowthRun, mark: str) -> None:
             )
     run.state.restore(state)
     run.best = (float("inf") if loss is None else float(loss), best)
-    run.rounds, run.stage, run.waited = rounds, stage, waited
+    run.rounds, run.phase, run.replaced, run.waited = rounds, phase, replaced, waited
     run.generator.bit_generator.state = generator
     run.seconds_before = rounds[-1].cpu_seconds if rounds else 0.0

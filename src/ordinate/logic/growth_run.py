@@ -50,7 +50,8 @@ class GrowthRun:
         self.generator = np.random.default_rng(settings.seed)
         self.rounds: list[GrowthRound] = []
         self.best: tuple[float, Snapshot] = (float("inf"), state.snapshot())
-        self.stage = 0  # replacements that are done, plus one once the first growth is
+        self.phase = "grow"  # what comes next
+        self.replaced = 0
         self.waited = 0
         self.seconds_before = 0.0
         self.started = time.process_time()
@@ -60,21 +61,18 @@ class GrowthRun:
 
     def to_the_end(self) -> None:
         """Every round that is left; the state is then that of the least validation loss."""
-        while self.stage <= self.settings.replacements:
-            while len(self.state.gates) < self.settings.gates and self.waited < self.settings.patience:
-                grown = self._round()
-                self._after(grown)
-                if not grown:
-                    break
-            self.state.restore(self.best[1])
-            self.stage += 1
-            self.waited = 0
-            if self.stage <= self.settings.replacements:
-                self._revote()
-                self._cut()
-                self._keep()
-        self._revote()
+        while self.phase != "done":
+            {"grow": self._grow, "revote": self._revote, "cut": self._cut}[self.phase]()
         self.state.restore(self.best[1])
+
+    def _grow(self) -> None:
+        if len(self.state.gates) >= self.settings.gates or self.waited >= self.settings.patience:
+            self.phase = "revote"
+            return
+        grown = self._round()
+        if not grown:
+            self.phase = "revote"
+        self._after(grown)
 
     def _round(self) -> int:
         """Grow the gates of one round; how many there were."""
@@ -140,26 +138,31 @@ class GrowthRun:
         )
 
     def _revote(self) -> None:
-        """All gates vote anew; kept where validation confirms it."""
-        if not self.state.gates:
+        """All gates of the best state vote anew."""
+        state = self.state
+        state.restore(self.best[1])
+        self.phase = "cut" if self.replaced < self.settings.replacements and state.gates else "done"
+        if not state.gates:
             return
         bits, votes, scores, labels, weights = self._sample()
         seed = int(self.generator.integers(2**31))
-        most, state = self.most_votes, self.state
-        new, bias = revoted(bits, votes, scores, labels, weights, state.tau, state.bias, most, seed)
+        new, bias = revoted(bits, votes, scores, labels, weights, state.tau, state.bias, self.most_votes, seed)
         for gate, vote in enumerate(new.to(torch.int8).numpy()):
             state.set_votes(gate, vote)
         state.bias = bias.double()
         self._after(0)
 
     def _cut(self) -> None:
-        """Take the least useful gates out that no other gate reads."""
-        costs = costs_of_removal(*self._sample(), self.state.tau, self.state.bias).numpy()
-        costs[self.state.read_by_others()] = np.inf
-        wanted = int(self.settings.replaced_share * self.settings.gates)
-        order = np.argsort(costs, kind="stable")[:wanted]
-        self.state.remove(sorted(order[np.isfinite(costs[order])].tolist()))
-        self.state.calibrate(self.generator)
+        """Take the least useful gates out of the best state, of those that no other gate reads."""
+        state = self.state
+        state.restore(self.best[1])
+        costs = costs_of_removal(*self._sample(), state.tau, state.bias).numpy()
+        costs[state.read_by_others()] = np.inf
+        order = np.argsort(costs, kind="stable")[: int(self.settings.replaced_share * self.settings.gates)]
+        state.remove(sorted(order[np.isfinite(costs[order])].tolist()))
+        state.calibrate(self.generator)
+        self.phase, self.replaced, self.waited = "grow", self.replaced + 1, 0
+        self._keep()
 
     def _after(self, grown: int) -> None:
         """Calibrate, validate, remember the best, tell, and write the checkpoint."""
@@ -169,7 +172,7 @@ class GrowthRun:
         full = len(state.gates) >= self.settings.gates
         if loss < self.best[0]:
             self.best, self.waited = (loss, state.snapshot()), 0
-        elif grown and (self.stage == 0 or full):
+        elif grown and (self.replaced == 0 or full):
             self.waited += 1
         seconds = self.seconds_before + time.process_time() - self.started
         told = GrowthRound(len(state.gates), state.tau, state.train_loss, loss, accuracy, seconds)
