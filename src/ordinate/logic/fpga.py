@@ -35,7 +35,7 @@ from ordinate.logic.words import as_bits
 if TYPE_CHECKING:
     from ordinate.logic.circuit import Circuit
 
-__all__ = ["LOGIC_CELLS", "FpgaReport", "build", "prove", "simulate", "synthesise"]
+__all__ = ["LOGIC_CELLS", "FpgaReport", "build", "place", "prove", "simulate", "synthesise"]
 
 LOGIC_CELLS = 5280
 """Of an up5k."""
@@ -123,7 +123,7 @@ def build(
     say("synthesis (yosys)")
     cells = synthesise(circuit, where, pins=pins, gate_levels=gate_levels)
     say("place and route (nextpnr-ice40)")
-    placed = _place(where, seed)
+    placed = place(where, seed)
     say("simulation (iverilog)")
     wrong, simulated = simulate(circuit, where, images, pins=pins, gate_levels=gate_levels)
     say("proof (yosys-abc)")
@@ -157,8 +157,8 @@ def synthesise(circuit: Circuit, folder: Path, *, pins: int = 8, gate_levels: in
     return Counter(cell["type"] for cell in top["cells"].values())
 
 
-def _place(folder: Path, seed: int) -> tuple[int, float]:
-    """Logic cells and the fastest clock in MHz."""
+def place(folder: Path, seed: int = 1) -> tuple[int, float]:
+    """Place and route what `synthesise` left in a folder: logic cells, and the fastest clock in MHz. Raises as `build`."""
     arguments = ["--up5k", "--package", "sg48", "--json", f"{_NAME}.json", "--asc", f"{_NAME}.asc", "--report", "placed.json"]
     (folder / "placed.json").unlink(missing_ok=True)
     try:

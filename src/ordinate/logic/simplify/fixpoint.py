@@ -116,7 +116,7 @@ def simplify(circuit: Circuit, *, sat: bool = True, told: Callable[[str, int], N
     current, size = circuit, None
     while size != (size := _size(current)):
         for name, run in PASSES.items():
-            if name == "sweep" and (not sat or (len(steps) > len(PASSES) and steps[-1][1] == steps[-len(PASSES)][1])):
+            if name == "sweep" and not sat:
                 continue
             current = run(current)
             steps.append((name, current.num_gates))

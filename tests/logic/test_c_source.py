@@ -1,0 +1,126 @@
+"""The emitted C compiles without a warning and gives the plain evaluation's answers."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ordinate.errors import ArgumentError
+from ordinate.logic import Circuit, InputThresholds
+from tests.logic.circuits import GENUINE, plain_classes, plain_scores, random_circuit, some_inputs
+
+COMPILERS = [
+    pytest.param(name, marks=pytest.mark.skipif(shutil.which(name) is None, reason=f"no {name} here"))
+    for name in ("gcc", "clang")
+]
+needs_gcc = pytest.mark.skipif(shutil.which("gcc") is None, reason="no gcc here")
+STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror")
+
+
+def built(circuit: Circuit, folder: Path, *flags: str, compiler: str = "gcc", name: str = "net") -> Path:
+    (folder / "net.c").write_text(circuit.to_c(name))
+    command = [compiler, *STRICT, *flags, f"-D{name}_MAIN", str(folder / "net.c"), "-o", str(folder / "net")]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    return folder / "net"
+
+
+def answers(program: Path, rows: np.ndarray, classes: int) -> tuple[np.ndarray, np.ndarray]:
+    said = subprocess.run([program], input=rows.astype(np.uint8).tobytes(), capture_output=True, check=True).stdout.decode()
+    table = np.array([[float(word) for word in line.split()] for line in said.splitlines()]).reshape(len(rows), classes + 1)
+    return table[:, 0].astype(int), table[:, 1:]
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize("flags", [("-O1",), ("-O2", "-march=native"), ("-O1", "-Dnet_WORD64")], ids=" ".join)
+def test_classes_and_scores_are_those_of_a_plain_evaluation(tmp_path: Path, compiler: str, flags: tuple[str, ...]) -> None:
+    circuit = random_circuit(1, 9, 80, classes=5)
+    program = built(circuit, tmp_path, *flags, compiler=compiler)
+    for images in (1, 63, 64, 65, 257, 600):  # whole words, and not
+        bits = some_inputs(images, images, 9)
+        found, scores = answers(program, bits, 5)
+        assert np.array_equal(found, plain_classes(circuit, bits))
+        assert np.array_equal(scores, plain_scores(circuit, bits))  # bias and tau are in them
+
+
+@needs_gcc
+@pytest.mark.parametrize("seed", range(5))
+def test_any_circuit(tmp_path: Path, seed: int) -> None:
+    circuit = random_circuit(seed, 6, [0, 1, 700, 40, 1200][seed], classes=1 + seed, votes=[3, 0, 40, 1, 7][seed])
+    bits = some_inputs(seed, 100, 6)
+    found, scores = answers(built(circuit, tmp_path, "-O1"), bits, circuit.num_classes)
+    assert np.array_equal(found, plain_classes(circuit, bits))
+    assert np.array_equal(scores, plain_scores(circuit, bits))
+
+
+@needs_gcc
+@pytest.mark.parametrize(
+    "thresholds",
+    [
+        InputThresholds.uniform(6, 95),
+        InputThresholds(6, [0, 1, 2, 3, 4, 5], [-1, 0, 95.5, 254, 255, 300]),
+        InputThresholds(3, [2, 0, 1, 1, 0, 2], [10, 20, 30, 200, 254.5, 255]),
+    ],
+    ids=["one for all", "at the ends of a byte", "several a feature"],
+)
+def test_thresholds_travel_into_the_c(tmp_path: Path, thresholds: InputThresholds) -> None:
+    circuit = random_circuit(2, 6, 40, thresholds=thresholds)
+    rows = np.random.default_rng(0).integers(0, 256, (300, thresholds.num_features)).astype(np.uint8)
+    rows[:4] = [[0], [95], [96], [255]]
+    bits = rows.astype(float)[:, thresholds.feature] > thresholds.threshold
+    found, scores = answers(built(circuit, tmp_path, "-O1"), rows, 4)
+    assert np.array_equal(found, plain_classes(circuit, bits))
+    assert np.array_equal(scores, plain_scores(circuit, bits))
+
+
+@needs_gcc
+def test_the_file_is_part_of_a_program_without_main(tmp_path: Path) -> None:
+    (tmp_path / "net.c").write_text(random_circuit(1).to_c("net"))
+    done = subprocess.run(
+        ["gcc", *STRICT, "-pedantic", "-c", str(tmp_path / "net.c"), "-o", str(tmp_path / "net.o")],
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    told = subprocess.run(["nm", "-g", "--defined-only", str(tmp_path / "net.o")], capture_output=True, text=True).stdout
+    assert sorted(line.split()[-1] for line in told.splitlines()) == ["net_block", "net_predict", "net_scores"]
+
+
+@needs_gcc
+def test_rows_that_are_cut_short_are_refused(tmp_path: Path) -> None:
+    program = built(random_circuit(1, 9), tmp_path, "-O1")
+    done = subprocess.run([program], input=b"\0" * 10, capture_output=True, text=False)
+    assert done.returncode == 2
+    assert done.stderr.decode() == "net: expected rows of 9 bytes, got 1 bytes past the last whole one\n"
+
+
+@needs_gcc
+def test_the_bench_prints_one_line_of_json(tmp_path: Path) -> None:
+    import json
+
+    program = built(random_circuit(1, 9), tmp_path, "-O1")
+    told = json.loads(subprocess.run([program, "--bench", "0.01"], capture_output=True, text=True, check=True).stdout)
+    assert told["block_images_per_second"] > 0
+    assert told["bytes_to_class_images_per_second"] > 0
+
+
+@pytest.mark.parametrize("name", ["", "1x", "a b", "a-b", "x" * 64])
+def test_a_name_that_is_none_in_c_is_refused(name: str) -> None:
+    with pytest.raises(ArgumentError, match="expected a name in C"):
+        random_circuit(1).to_c(name)
+
+
+@pytest.mark.slow
+@needs_gcc
+def test_twelve_thousand_gates_compile_and_agree(tmp_path: Path) -> None:
+    circuit = random_circuit(5, 784, 12_000, classes=10, votes=1000, tables=GENUINE)
+    program = built(circuit, tmp_path, "-O1", "-march=native")
+    bits = some_inputs(5, 300, 784)
+    found, scores = answers(program, bits, 10)
+    assert np.array_equal(scores[:40], plain_scores(circuit, bits[:40]))
+    assert np.array_equal(scores, circuit.evaluate(bits))
+    assert np.array_equal(found, circuit.predict(bits))
