@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ordinate.errors import ArgumentError, ShapeError
-from ordinate.reservoir.dynamics import State
-from ordinate.reservoir.reservoir import Reservoir, Seed, generator_of
+from ordinate.reservoir.dynamics import Seed, State, generator_of
+from ordinate.reservoir.reservoir import Reservoir
 
 __all__ = ["Generated", "generate"]
 

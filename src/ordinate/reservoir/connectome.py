@@ -157,7 +157,7 @@ class Connectome:
         >>> round(Connectome([[0, 2], [3, 0]]).spectral_radius(), 6)
         2.44949
         """
-        from ordinate.reservoir.gain import spectral_radius
+        from ordinate.reservoir.spectrum import spectral_radius
 
         return spectral_radius(self.weights)
 

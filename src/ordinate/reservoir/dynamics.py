@@ -16,9 +16,10 @@ from scipy import special
 
 from ordinate.errors import ArgumentError, ArgumentTypeError, UnknownNameError
 
-__all__ = ["ACTIVATIONS", "BOUNDED", "Dynamics", "LeakyRate", "State", "Wiring"]
+__all__ = ["ACTIVATIONS", "BOUNDED", "Dynamics", "LeakyRate", "Seed", "State", "Wiring", "generator_of"]
 
 Array = npt.NDArray[Any]
+Seed = int | np.random.Generator | None
 
 
 class State(NamedTuple):
@@ -137,3 +138,8 @@ class LeakyRate:
         new = np.asarray(self.function(arriving), dtype=wiring.dtype)
         leak = np.asarray(self.leak_rate, dtype=wiring.dtype)
         return State(new if (leak == 1).all() else (1 - leak) * state.activity + leak * new)
+
+
+def generator_of(seed: Seed) -> np.random.Generator | None:
+    """The generator that a seed means, or None for none; a generator goes on from where it is."""
+    return None if seed is None else np.random.default_rng(seed)

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from ordinate.errors import ArgumentError, ArgumentTypeError, RefusedError, ShapeError
 from ordinate.reservoir.connectome import Connectome
-from ordinate.reservoir.dynamics import Dynamics, LeakyRate, State
+from ordinate.reservoir.dynamics import Dynamics, LeakyRate, Seed, State, generator_of
 from ordinate.reservoir.implementation import chosen_impl
 from ordinate.reservoir.input_weights import channel_weights
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 __all__ = ["Reservoir"]
 
 Array = npt.NDArray[Any]
-Seed = int | np.random.Generator | None
 
 _CHUNK_STEPS = 512
 
@@ -399,7 +398,3 @@ class Reservoir:
             got=f"a state that diverged: neuron {self.connectome.ids[neuron]} is not finite after step {step}",
             todo="lower the gain (ordinate.reservoir.gain.normalise), or take a bounded activation",
         )
-
-
-def generator_of(seed: Seed) -> np.random.Generator | None:
-    return None if seed is None else np.random.default_rng(seed)
