@@ -143,14 +143,16 @@ def _run(
     from ordinate.lab.sweep.engine import run_cells
 
     there = sum(store.has(cell) for cell in cells)
+    console = Console(stderr=True)
     bar = Progress(
         TextColumn("{task.description:<34}"),
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
         TimeRemainingColumn(),
-        console=Console(stderr=True),
+        console=console,
         transient=True,
+        disable=not console.is_terminal,
     )
     if there:
         typer.echo(f"{there} of {len(cells)} cells are in {store.folder} already", err=True)

@@ -27,7 +27,7 @@ __all__ = ["SPLITS", "Corpus", "read_corpus"]
 SPLITS = ("train", "validation", "test")
 # other people's packages, tests, and tables that are written as code
 _NOT_TEXT = frozenset({"site-packages", "dist-packages", "test", "tests", "idle_test", "encodings", "pydoc_data"})
-_MOST_BYTES = 32_000_000  # of a given folder: beyond, reading would take longer than training
+_MOST_BYTES = 32_000_000  # of a folder: files that would pass it are left out, or reading would take longer than training
 _FEWEST_FILES = 10  # with fewer, one file would be a whole split
 
 
@@ -56,8 +56,8 @@ class Corpus:
 def read_corpus(path: str | Path | None = None) -> Corpus:
     """The corpus at `path`, or the standard library's Python files.
 
-    Of a folder, files are split by the hash of their relative path: 8 in 10 train, 1 validates, 1 tests. A folder of fewer
-    than ten files is read as one file; a file is cut at 8 and 9 tenths.
+    Of a folder, files are split in an order drawn from their relative paths: 8 in 10 train, 1 validates, 1 tests. A folder of
+    fewer than ten files is read as one file; a file is cut at 8 and 9 tenths.
 
     Args:
         path: a file, or a folder whose files are all read (hidden ones are not); None for the standard library.
@@ -105,15 +105,21 @@ def _files(root: Path, left_out: frozenset[str] = frozenset()) -> list[Path]:
 
 
 def _by_file(name: str, root: Path, files: Sequence[Path]) -> Corpus:
+    def drawn(file: Path) -> bytes:
+        return hashlib.sha256(file.relative_to(root).as_posix().encode()).digest()
+
+    tenth = len(files) // 10
+    ordered = sorted(files, key=drawn)
+    kinds = {
+        file: "test" if place < tenth else "validation" if place < 2 * tenth else "train" for place, file in enumerate(ordered)
+    }
     parts: dict[str, list[bytes]] = {split: [] for split in SPLITS}
     total = 0
     for file in files:
-        number = int.from_bytes(hashlib.sha256(file.relative_to(root).as_posix().encode()).digest()[:4], "big") % 10
         text = file.read_bytes()
-        parts["test" if number == 0 else "validation" if number == 1 else "train"].append(text)
-        total += len(text)
-        if total > _MOST_BYTES:
-            break
+        if total + len(text) <= _MOST_BYTES:
+            parts[kinds[file]].append(text)
+            total += len(text)
     return _corpus(name, *(b"\n".join(parts[split]) for split in SPLITS))
 
 

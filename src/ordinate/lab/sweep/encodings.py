@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import math
 import os
 import sys
 from collections.abc import Callable, Mapping
@@ -119,6 +120,37 @@ ENCODINGS: Mapping[str, Entry] = {row.name: row for row in _ROWS}
 """Every encoding of a sweep by its name."""
 
 
+def _rotary(shape: Shape) -> dict[str, Any]:
+    return {"encoding": "rotary", "settings": {"head_dim": shape.head_dim, "layout": "half"}}
+
+
+def _factor(shape: Shape) -> float:
+    return shape.longest / shape.train_length
+
+
+# settings that names do not tell, so that what is far away stands as near as in training
+_FURTHER: Mapping[str, Callable[[Shape], dict[str, Any]]] = {
+    "dape": lambda shape: {"base": {"encoding": "kerple", "settings": {"num_heads": shape.heads}}},
+    "stepped-temperature": lambda shape: {"step_tokens": shape.train_length, "strength": 0.1},
+    "self-extend": lambda shape: {
+        "rotary": _rotary(shape),
+        "window": shape.train_length // 2,
+        "group": math.ceil(2 * _factor(shape)),
+    },
+    "rerope": lambda shape: {"rotary": _rotary(shape), "window": shape.train_length // 2},
+    "leaky-rerope": lambda shape: {
+        "rotary": _rotary(shape),
+        "window": shape.train_length // 2,
+        "factor": max(1.0, 2 * _factor(shape)),
+    },
+    "dual-chunk": lambda shape: {
+        "rotary": _rotary(shape),
+        "chunk": shape.train_length * 3 // 4,
+        "local": shape.train_length // 4,
+    },
+}
+
+
 def entry(name: str) -> Entry:
     """The row of `name`: of the table, of the catalogue, or of a class given as "module:object".
 
@@ -144,7 +176,8 @@ def entry(name: str) -> Entry:
             got=name,
             todo="spell it so",
         )
-    return Entry(name, "of the catalogue", lambda shape: [PositionSpec(name, _filled(CATALOGUE[name], shape))])
+    settings = _FURTHER.get(name, lambda shape: _filled(CATALOGUE[name], shape))
+    return Entry(name, "of the catalogue", lambda shape: [PositionSpec(name, settings(shape))])
 
 
 def make(name: str, shape: Shape) -> list[nn.Module]:

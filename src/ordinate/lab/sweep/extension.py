@@ -1,7 +1,7 @@
 """A trained rotary model stretched past its training length, by four scalings, against cutting the context.
 
-Each scaling is put in the place of the model's own at twice, four and eight times the training length: zero-shot, and after a
-short fine-tune at the longer length. The scalings are interpolation, NTK, dynamic NTK and YaRN, those of `ordinate.frequencies`.
+Each scaling is put in the place of the model's own at twice, four and eight times the training length: zero-shot, and after
+a short fine-tune at the longer length. The scalings are interpolation, NTK, dynamic NTK and YaRN of `ordinate.frequencies`.
 What they have to beat is truncation: the same targets with the context cut to what the model was trained on.
 """
 
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import copy
 import math
-import warnings
 from typing import Any
 
 from ordinate.frequencies import DynamicNTK, Linear, NTKAware, Scaling, YaRN
@@ -46,7 +45,7 @@ def scalings(factor: float, train_length: int) -> dict[str, Scaling | None]:
 
 
 def fitting_beta_fast(train_length: int) -> float:
-    """A beta_fast that leaves some pairs untouched: 32 for 2,048 trained tokens, in proportion below, at least 4.
+    """A beta_fast that leaves some pairs untouched: 0.4 of the turns of the fastest pair, between 1 and the paper's 32.
 
     The fastest pair turns train_length / (2 pi) times in the trained context; where that is under beta_fast, even it is
     interpolated.
@@ -54,7 +53,7 @@ def fitting_beta_fast(train_length: int) -> float:
     >>> fitting_beta_fast(64), fitting_beta_fast(2048)
     (4.0, 32.0)
     """
-    return float(min(32.0, max(4.0, train_length / 64)))
+    return float(min(32, max(1, math.floor(0.4 * train_length / (2 * math.pi)))))
 
 
 def beta_fast_warning(scaling: YaRN) -> str | None:
@@ -93,7 +92,6 @@ def extend(trained: Trained, cell: Cell, task: Task) -> dict[str, Any]:
             told = beta_fast_warning(scaling) if isinstance(scaling, YaRN) else None
             if told and told not in said:
                 said.append(told)
-                warnings.warn(told, stacklevel=2)
             stretched = _with_scaling(trained, scaling)
             zero_shot = _last(stretched, rows, task)
             fine = max(1, round(FINE_TUNED_SHARE * cell.steps))

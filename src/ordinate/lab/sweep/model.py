@@ -124,7 +124,8 @@ class SweepDecoder(nn.Module):
     def _held(self, one: Any, method: str, positions: Tensor) -> Tensor:
         """What an encoding says of these positions, kept where nothing in it can change."""
         learning = torch.is_grad_enabled() and any(p.requires_grad for p in getattr(one, "parameters", list)())
-        name = (id(one), positions.shape, int(positions[0]), int(positions[-1]))
+        number = next(place for place, other in enumerate(self.encodings) if other is one)
+        name = (number, int(positions[0]), int(positions[-1]))
         consecutive = int(positions[-1]) - int(positions[0]) + 1 == len(positions)
         if not learning and consecutive and name in self._kept:
             return self._kept[name]

@@ -76,6 +76,9 @@ class Preset:
                 raise ArgumentError(name, expected="at least one", got="none", todo="name one")
             if len(set(what)) < len(what):
                 raise ArgumentError(name, expected="each once", got=list(what), todo="drop the repeated one")
+        for study in self.studies:
+            if study not in STUDIES:
+                raise ArgumentError("study", expected=f"one of {', '.join(STUDIES)}", got=study, todo="spell it so")
         if self.seeds < 1:
             raise ArgumentError("seeds", expected="at least 1", got=self.seeds, todo="3 show a spread")
         made = []
@@ -102,7 +105,6 @@ class Preset:
         return {"lengths": self.encodings, "extension": ("rope",), "probe": ("none",)}[study]
 
     def _cell(self, study: str, task: str, length: int, encoding: str, seed: int, digest: str) -> Cell:
-        assert study in STUDIES
         return Cell(
             task,
             encoding,

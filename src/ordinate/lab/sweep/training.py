@@ -88,7 +88,7 @@ def fit(trained: Trained, cell: Cell, task: Task, *, length: int, steps: int, se
     optimiser = torch.optim.AdamW(model.parameters(), lr=trained.learning_rate, betas=(0.9, 0.99), weight_decay=0.0, fused=True)
     generator = torch.Generator().manual_seed(7_000_003 * seed + 17)
     warm = max(1, round(_WARM_UP * steps))
-    found: list[Tensor] = []
+    losses: list[float] = []
     begun = time.perf_counter()
     for step in range(steps):
         if step % _CHUNK == 0:
@@ -101,14 +101,14 @@ def fit(trained: Trained, cell: Cell, task: Task, *, length: int, steps: int, se
         loss = loss_of(model, many.tokens[here], many.targets[here], positions)
         optimiser.zero_grad()
         loss.backward()
-        nn.utils.clip_grad_norm_(model.parameters(), 1.0, foreach=True)
-        optimiser.step()
-        found.append(loss.detach())
-        if step % _CHUNK == _CHUNK - 1 and not math.isfinite(float(found[-1])):
+        norm = nn.utils.clip_grad_norm_(model.parameters(), 1.0, foreach=True)
+        losses.append(float(loss.detach()))
+        if not (math.isfinite(losses[-1]) and math.isfinite(float(norm))):
+            losses[-1] = math.nan  # weights stay the last finite ones
             break
+        optimiser.step()
     trained.seconds += time.perf_counter() - begun
-    trained.tokens += len(found) * rows * length
-    losses = [float(loss) for loss in found]
+    trained.tokens += len(losses) * rows * length
     trained.losses += losses
     trained.diverged = _diverged(losses)
     model.eval()
