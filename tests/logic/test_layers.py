@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from ordinate.errors import ArgumentError, ArgumentTypeError, ShapeError, UnknownNameError
 from ordinate.logic import GroupSum, LogicConv2d, LogicDense, OrPooling2d, Thresholds
-from ordinate.logic.gate_function import relaxed_gates
+from ordinate.logic.gate_function import by_rows, relaxed_gates
 from ordinate.logic.gates import GATE_NAMES, coefficients, output
 from ordinate.logic.parametrisation import MODES, PARAMETRISATIONS
 
@@ -38,7 +38,31 @@ def test_values_and_gradients_are_those_of_the_formula(gates: int, batch: int, s
     torch.testing.assert_close(ours, theirs)
 
 
+@pytest.mark.parametrize("wants", [(True, True), (True, False), (False, True)])
+def test_compiled_loops_and_torch_agree_in_every_gradient(wants: tuple[bool, bool], monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("numba", reason="needs the extra fast")
+    x, numbers = (torch.rand(shape, requires_grad=want) for shape, want in zip(((30, 70), (100, 4)), wants, strict=True))
+    wiring, slope = torch.randint(0, 30, (2, 100)), torch.rand(70, 100).T
+    asked = [tensor for tensor in (x, numbers) if tensor.requires_grad]
+    compiled = relaxed_gates(x, numbers, wiring)
+    ours = torch.autograd.grad((compiled * slope).sum(), asked)
+    monkeypatch.setattr("ordinate.logic.gate_function._has_kernels", lambda: False)
+    torch.testing.assert_close(relaxed_gates(x, numbers, wiring), compiled)
+    torch.testing.assert_close(torch.autograd.grad((relaxed_gates(x, numbers, wiring) * slope).sum(), asked), ours)
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (33, 70), (64, 32), (0, 5), (7, 0)])
+def test_signals_by_rows_are_the_transposed(shape: tuple[int, int]) -> None:
+    x = torch.rand(shape, requires_grad=True)
+    rows = by_rows(x)
+    assert rows.is_contiguous()
+    assert torch.equal(rows, x.T)
+    slope = torch.rand(shape[::-1])
+    assert torch.equal(torch.autograd.grad((rows * slope).sum(), x)[0], slope.T)
+
+
 def test_many_blocks_give_what_one_gives(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ordinate.logic.gate_function._has_kernels", lambda: False)
     x, numbers, wiring = torch.rand(30, 7, requires_grad=True), torch.randn(100, 4), torch.randint(0, 30, (2, 100))
     whole = relaxed_gates(x, numbers, wiring)
     (gradient,) = torch.autograd.grad(whole.sum(), x)

@@ -5,17 +5,21 @@ taken in blocks that fit the cache, nothing but the inputs is kept for the backw
 gates read are summed row by row. With g = dL/dz and z = a0 + a1 x + a2 y + a3 x y:
 dL/da = (sum g, sum g x, sum g y, sum g x y), dL/dx = g (a1 + a3 y), dL/dy = g (a2 + a3 x).
 
-Both passes are operators of torch's registry, so that a compiler takes each as one step instead of unrolling its blocks.
+Both passes are operators of torch's registry, so that a compiler takes each as one step instead of unrolling its blocks. Where
+numba is installed (the extra `fast`) and numbers are float32 on a CPU, both run as compiled loops (`gate_kernels.py`),
+with equal results to rounding.
 """
 
 from __future__ import annotations
 
+from functools import cache
+from importlib.util import find_spec
 from typing import Any
 
 import torch
 from torch import Tensor
 
-__all__ = ["relaxed_gates"]
+__all__ = ["by_rows", "relaxed_gates"]
 
 _BLOCK_ELEMENTS = 1 << 18
 """Numbers in a block of one operand: small enough for the cache, large enough that calls cost little."""
@@ -25,10 +29,26 @@ def _block(batch: int) -> int:
     return max(16, _BLOCK_ELEMENTS // max(1, batch))
 
 
+@cache
+def _has_kernels() -> bool:
+    return find_spec("numba") is not None
+
+
+def _compiled(x: Tensor) -> bool:
+    """Whether the compiled loops take it."""
+    return x.dtype == torch.float32 and x.device.type == "cpu" and _has_kernels()
+
+
 @torch.library.custom_op("ordinate::relaxed_gates", mutates_args=())
 def _forward(x: Tensor, coefficients: Tensor, wiring: Tensor) -> Tensor:
     gates, batch = wiring.shape[1], x.shape[1]
     out = x.new_empty(gates, batch)
+    if _compiled(x):
+        from ordinate.logic import gate_kernels
+
+        numbers = coefficients.contiguous().numpy()
+        gate_kernels.forward(x.contiguous().numpy(), numbers, wiring.contiguous().numpy(), out.numpy())
+        return out
     step = _block(batch)
     columns = coefficients.unsqueeze(-1)
     for start in range(0, gates, step):
@@ -56,8 +76,14 @@ def _backward(
     gates, batch = gradient.shape
     step = _block(batch)
     columns = coefficients.unsqueeze(-1)
-    to_x = torch.zeros_like(x) if wants_x else x.new_empty(0)
+    to_x = x.new_zeros(x.shape if wants_x else (0, batch))
     sums = x.new_empty(4, gates if wants_coefficients else 0)
+    if _compiled(x):
+        from ordinate.logic import gate_kernels
+
+        kept = (gradient, x, coefficients, wiring)
+        gate_kernels.backward(*(tensor.contiguous().numpy() for tensor in kept), to_x.numpy(), sums.numpy())
+        return to_x, sums
     for start in range(0, gates, step):
         rows = slice(start, start + step)
         _, a1, a2, a3 = columns[rows].unbind(1)
@@ -82,9 +108,38 @@ def _(
     gradient: Tensor, x: Tensor, coefficients: Tensor, wiring: Tensor, wants_x: bool, wants_coefficients: bool
 ) -> tuple[Tensor, Tensor]:
     return (
-        torch.empty_like(x) if wants_x else x.new_empty(0),
+        x.new_empty(x.shape if wants_x else (0, x.shape[1])),
         x.new_empty(4, gradient.shape[0] if wants_coefficients else 0),
     )
+
+
+@torch.library.custom_op("ordinate::turned", mutates_args=())
+def _turned(x: Tensor) -> Tensor:
+    out = x.new_empty(x.shape[1], x.shape[0])
+    if _compiled(x):
+        from ordinate.logic import gate_kernels
+
+        gate_kernels.turned(x.numpy(), out.numpy())
+        return out
+    return out.copy_(x.T)
+
+
+@_turned.register_fake
+def _(x: Tensor) -> Tensor:
+    return x.new_empty(x.shape[1], x.shape[0])
+
+
+_turned.register_autograd(lambda ctx, gradient: gradient.T)
+
+
+def by_rows(x: Tensor) -> Tensor:
+    """Signals [B, F] as contiguous rows [F, B]; what a layer returned already lies so and is not copied.
+
+    >>> by_rows(torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    tensor([[1., 3.],
+            [2., 4.]])
+    """
+    return x.T if x.T.is_contiguous() else _turned(x.contiguous())
 
 
 def _remember(ctx: Any, inputs: tuple[Tensor, Tensor, Tensor], output: Tensor) -> None:
@@ -93,7 +148,7 @@ def _remember(ctx: Any, inputs: tuple[Tensor, Tensor, Tensor], output: Tensor) -
 
 def _differentiate(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, Tensor | None, None]:
     wants_x, wants_coefficients = ctx.needs_input_grad[:2]
-    to_x, sums = _backward(gradient.contiguous(), *ctx.saved_tensors, wants_x, wants_coefficients)
+    to_x, sums = _backward(by_rows(gradient.T), *ctx.saved_tensors, wants_x, wants_coefficients)
     return to_x if wants_x else None, sums.T if wants_coefficients else None, None
 
 

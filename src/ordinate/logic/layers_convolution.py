@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from ordinate.errors import ArgumentError, ArgumentTypeError, ShapeError, UnknownNameError
 from ordinate.logic.gate_bank import GateBank
-from ordinate.logic.gate_function import relaxed_gates
+from ordinate.logic.gate_function import by_rows, relaxed_gates
 
 __all__ = ["LogicConv2d", "OrPooling2d"]
 
@@ -163,7 +163,7 @@ class LogicConv2d(nn.Module):
         rows, columns = self.output_size(height, width)
         padded = F.pad(x, (self.padding,) * 4) if self.padding else x
         batch = padded.reshape(-1, padded.shape[-3:].numel())
-        signals = batch.T.contiguous()
+        signals = by_rows(batch)
         reads = self.leaf_signals(height, width)
         for level in self.levels:
             wiring = reads.reshape(-1, 2).T.contiguous()

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from ordinate.errors import ArgumentTypeError, ShapeError
 from ordinate.logic.gate_bank import GateBank
-from ordinate.logic.gate_function import relaxed_gates
+from ordinate.logic.gate_function import by_rows, relaxed_gates
 from ordinate.logic.learned_wiring import LearnedWiring
 from ordinate.logic.wiring import make_wiring
 
@@ -118,7 +118,7 @@ class LogicDense(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """Signals (..., in_features) to (..., out_features). Raises ShapeError, ArgumentTypeError."""
         check_signals(x, self.in_features)
-        rows = x.reshape(-1, self.in_features).T.contiguous()
+        rows = by_rows(x.reshape(-1, self.in_features))
         coefficients = self.gates.coefficients().to(x.dtype)
         if self.learned_wiring is not None and self.training:
             rows = self.learned_wiring.mixed(rows)
