@@ -3,10 +3,14 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from ordinate.reservoir.body import KinematicFly
 from ordinate.reservoir.connectome import Connectome
 from ordinate.reservoir.dynamics import LeakyRate, State
+from ordinate.reservoir.memristive import Memristive
+from ordinate.reservoir.laterality import Laterality, laterality
 from ordinate.reservoir.readout import RidgeReadout
 from ordinate.reservoir.reservoir import Reservoir
+from ordinate.reservoir.spiking import LeakyIntegrateAndFire
 
 if TYPE_CHECKING:
     from ordinate.reservoir.estimator import EchoStateRegressor
@@ -16,10 +20,15 @@ __all__ = [
     "Connectome",
     "EchoStateClassifier",
     "EchoStateRegressor",
+    "KinematicFly",
+    "Laterality",
+    "LeakyIntegrateAndFire",
     "LeakyRate",
+    "Memristive",
     "Reservoir",
     "RidgeReadout",
     "State",
+    "laterality",
 ]
 
 # scikit-learn takes longer to import than all the rest, and only these two need it

@@ -218,6 +218,20 @@ class Connectome:
         return larval_drosophila(path, **settings)
 
     @classmethod
+    def c_elegans(cls, path: str | Path | None = None, **settings: Any) -> Connectome:
+        """The nervous system of C. elegans, out of the package `cect`; see `ordinate.reservoir.elegans.c_elegans`."""
+        from ordinate.reservoir.elegans import c_elegans
+
+        return c_elegans(path, **settings)
+
+    @classmethod
+    def from_edges(cls, path: str | Path, **settings: Any) -> Connectome:
+        """A connectome from a table of edges, CSV or Parquet; see `ordinate.reservoir.edges.from_edges`."""
+        from ordinate.reservoir.edges import from_edges
+
+        return from_edges(path, **settings)
+
+    @classmethod
     def from_array(cls, weights: Any, **annotations: Any) -> Connectome:
         """A connectome of a matrix [N, N] of counts, rows presynaptic: negative entries are refused, for counts have none.
 
