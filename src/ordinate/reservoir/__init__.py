@@ -7,7 +7,6 @@ from ordinate.reservoir.body import KinematicFly
 from ordinate.reservoir.connectome import Connectome
 from ordinate.reservoir.dynamics import LeakyRate, State
 from ordinate.reservoir.memristive import Memristive
-from ordinate.reservoir.laterality import Laterality, laterality
 from ordinate.reservoir.readout import RidgeReadout
 from ordinate.reservoir.reservoir import Reservoir
 from ordinate.reservoir.spiking import LeakyIntegrateAndFire
@@ -21,14 +20,12 @@ __all__ = [
     "EchoStateClassifier",
     "EchoStateRegressor",
     "KinematicFly",
-    "Laterality",
     "LeakyIntegrateAndFire",
     "LeakyRate",
     "Memristive",
     "Reservoir",
     "RidgeReadout",
     "State",
-    "laterality",
 ]
 
 # scikit-learn takes longer to import than all the rest, and only these two need it
