@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from ordinate.reservoir.body import KinematicFly
 from ordinate.reservoir.connectome import Connectome
 from ordinate.reservoir.dynamics import LeakyRate, State
+from ordinate.reservoir.laterality import Laterality, laterality
 from ordinate.reservoir.memristive import Memristive
 from ordinate.reservoir.readout import RidgeReadout
 from ordinate.reservoir.reservoir import Reservoir
@@ -20,12 +21,14 @@ __all__ = [
     "EchoStateClassifier",
     "EchoStateRegressor",
     "KinematicFly",
+    "Laterality",
     "LeakyIntegrateAndFire",
     "LeakyRate",
     "Memristive",
     "Reservoir",
     "RidgeReadout",
     "State",
+    "laterality",
 ]
 
 # scikit-learn takes longer to import than all the rest, and only these two need it

@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ordinate.errors import ArgumentError, MissingExtraError, OutputError, RefusedError
+from ordinate.errors import ArgumentError, MissingExtraError, RefusedError
 from ordinate.reservoir.body_generations import INSTALL
 from ordinate.reservoir.body_neuromechfly import NeuroMechFly
+from ordinate.reservoir.whole_files import write_whole
 
 __all__ = ["Film", "Window"]
 
@@ -77,27 +78,28 @@ class Film:
             MissingExtraError: imageio with its ffmpeg is not installed.
             OutputError: a place that cannot be written to.
         """
+
+        def write(draft: Path) -> None:
+            imageio = _imageio()
+            rate = self.pictures_per_second
+            with imageio.get_writer(draft, format="FFMPEG", fps=rate, codec="libx264", quality=8, macro_block_size=2) as writer:
+                for picture in self._taken():
+                    writer.append_data(picture)
+
+        return write_whole(path, write)
+
+    def save_picture(self, path: str | Path, at: int = -1) -> Path:
+        """Write one picture, by default the last, as a png.
+
+        Raises:
+            As `save`.
+        """
+        return write_whole(path, lambda draft: _imageio().imwrite(draft, self._taken()[at], format="PNG"))
+
+    def _taken(self) -> list[Picture]:
         if not self.pictures:
             raise RefusedError("film", expected="pictures", got="none yet", todo="let the fly walk first")
-        target = Path(path)
-        draft = target.with_name(f".{target.stem}.part.mp4")
-        try:
-            import imageio.v2 as imageio
-
-            target.parent.mkdir(parents=True, exist_ok=True)
-            with imageio.get_writer(
-                draft, format="FFMPEG", fps=self.pictures_per_second, codec="libx264", quality=8, macro_block_size=2
-            ) as writer:
-                for picture in self.pictures:
-                    writer.append_data(picture)
-            os.replace(draft, target)
-        except ImportError as problem:
-            raise MissingExtraError("film", expected="imageio with ffmpeg", got=str(problem), todo=INSTALL) from None
-        except OSError as problem:
-            raise OutputError("film", expected="a file to write to", got=str(path), todo=str(problem)) from None
-        finally:
-            draft.unlink(missing_ok=True)
-        return target
+        return self.pictures
 
     def close(self) -> None:
         """Give back the drawing memory; the pictures stay."""
@@ -148,6 +150,14 @@ class Window:
     def close(self) -> None:
         """Close the window."""
         self._viewer.close()
+
+
+def _imageio() -> Any:
+    try:
+        import imageio.v2
+    except ImportError as problem:
+        raise MissingExtraError("film", expected="imageio with ffmpeg", got=str(problem), todo=INSTALL) from None
+    return imageio.v2
 
 
 def _renderer(fly: NeuroMechFly, height: int, width: int) -> Any:

@@ -6,14 +6,13 @@ Plain matplotlib without a window. Colours are Okabe and Ito's (2008), left blue
 from __future__ import annotations
 
 import math
-import os
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ordinate.errors import ArgumentError, OutputError
 from ordinate.reservoir.drive import Drive
+from ordinate.reservoir.whole_files import save_figure
 
 __all__ = ["draw_path", "draw_traces", "path_figure", "save_figures", "traces_figure"]
 
@@ -113,19 +112,5 @@ def save_figures(driven: Drive, folder: str | Path, formats: tuple[str, ...] = (
         ArgumentError: a format that is neither png nor svg.
         OutputError: a place that cannot be written to.
     """
-    for kind in formats:
-        if kind not in ("png", "svg"):
-            raise ArgumentError("formats", expected="png or svg", got=kind, todo="choose one")
-    place = Path(folder)
-    written = []
-    try:
-        place.mkdir(parents=True, exist_ok=True)
-        for name, figure in (("path", path_figure(driven)), ("traces", traces_figure(driven))):
-            for kind in formats:
-                draft = place / f".{name}.part.{kind}"
-                figure.savefig(draft, format=kind, dpi=160, metadata={"Date": None} if kind == "svg" else None)
-                os.replace(draft, place / f"{name}.{kind}")
-                written.append(place / f"{name}.{kind}")
-    except OSError as problem:
-        raise OutputError("--out", expected="a folder to write to", got=str(folder), todo=str(problem)) from None
-    return written
+    figures = {"path": path_figure(driven), "traces": traces_figure(driven)}
+    return [save_figure(figure, Path(folder) / f"{name}.{kind}") for name, figure in figures.items() for kind in formats]

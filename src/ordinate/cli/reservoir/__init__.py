@@ -8,7 +8,10 @@ from ordinate.cli.groups import lazy_group
 
 __all__ = ["COMMANDS", "reservoir"]
 
-COMMANDS: dict[str, str] = {}
+COMMANDS: dict[str, str] = {
+    "laterality": "Whether output cells answer the other side more, held against null models.",
+    "drive": "Let a connectome steer a fly.",
+}
 """Each command with its line of help: the function of that name in the file of that name."""
 
 reservoir = typer.Typer(

@@ -1,0 +1,223 @@
+"""`ordinate reservoir laterality`: does a connectome cross?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ordinate.cli.reservoir.connectomes import DATA_HELP, READOUT_HELP, STIMULUS_HELP
+
+if TYPE_CHECKING:
+    from ordinate.reservoir.connectome import Connectome
+    from ordinate.reservoir.laterality import Laterality
+
+__all__ = ["laterality"]
+
+_SEVERAL = "; several, separated by commas, make a sweep."
+
+
+def laterality(
+    data: Annotated[Path | None, typer.Option("--data", metavar="FILE", help=DATA_HELP)] = None,
+    stimulus: Annotated[str, typer.Option(metavar="QUERY", help=STIMULUS_HELP)] = "sensory",
+    readout: Annotated[str | None, typer.Option(metavar="QUERY", help=READOUT_HELP)] = None,
+    steps: Annotated[str, typer.Option(metavar="N", help="Steps until the output cells are read" + _SEVERAL)] = "5",
+    gain: Annotated[str, typer.Option(metavar="G", help="Factor of the normalised weights" + _SEVERAL)] = "1",
+    normalisation: Annotated[
+        str, typer.Option(metavar="BY", help="Of the weights, to 1: output, input, spectral_radius or none" + _SEVERAL)
+    ] = "output",
+    threshold: Annotated[str, typer.Option(metavar="S", help="Least synapses that an edge must have" + _SEVERAL)] = "1",
+    activation: Annotated[str, typer.Option(metavar="NAME", help="Of the neurons: tanh, relu, identity and so on.")] = "tanh",
+    leak: Annotated[float, typer.Option(metavar="A", help="Leak rate of the neurons, in (0, 1].")] = 1.0,
+    amplitude: Annotated[float, typer.Option(metavar="A", help="What stimulated cells receive.")] = 1.0,
+    pulse: Annotated[bool, typer.Option("--pulse", help="Stimulate at the first step only, not at all of them.")] = False,
+    backwards: Annotated[
+        bool, typer.Option("--backwards", help="Let signals run from postsynaptic to presynaptic cells, as no brain does.")
+    ] = False,
+    draws: Annotated[int, typer.Option("--draws", metavar="N", min=0, help="Of each null model; 0 for none.")] = 20,
+    null: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--null",
+            metavar="NAME",
+            help="Only this null model (may be repeated): rewired, shuffled, relabelled, mirrored, random.",
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of the null models, and of the synthetic connectome.")] = 0,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="Draw it: a name that ends in .png or .svg.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print table, index, z-scores and the rest as JSON.")] = False,
+) -> None:
+    """Stimulate the senses of one side and then of the other, read the output cells of both, hold the answer against chance.
+
+    The table has a row for each side stimulated and a column for each side read. The index is above 0 where the other side
+    answers more. z-scores say by how many standard deviations it differs from null models of the same connectome.
+
+    Exit 0, or 2 for wrong use.
+    """
+    from ordinate.cli.reservoir.connectomes import default_readout, given_connectome
+
+    if out is not None:
+        from ordinate.reservoir.whole_files import picture_kind
+
+        picture_kind(out)  # before anybody waits for what cannot be drawn
+    settings = {
+        "steps": _numbers("--steps", steps, int),
+        "gains": _numbers("--gain", gain, float),
+        "normalisations": tuple(normalisation.split(",")),
+        "thresholds": _numbers("--threshold", threshold, float),
+    }
+    connectome = given_connectome(data, seed)
+    if data is None:
+        typer.echo("no --data: a small synthetic connectome, not a brain", err=True)
+    cells = (stimulus, default_readout(connectome) if readout is None else readout)
+    dynamics = {
+        "activation": activation,
+        "leak_rate": leak,
+        "amplitude": amplitude,
+        "held": not pulse,
+        "backwards": backwards,
+        "nulls": _nulls(connectome, null, draws),
+        "seed": seed,
+    }
+    if all(len(values) == 1 for values in settings.values()):
+        _one(connectome, cells, settings, dynamics, out, as_json)
+    else:
+        _sweep(connectome, cells, settings, dynamics, out, as_json)
+
+
+def _numbers(option: str, text: str, kind: Callable[[str], Any]) -> tuple[Any, ...]:
+    from ordinate.errors import ArgumentError
+
+    try:
+        return tuple(kind(part) for part in text.split(","))
+    except ValueError:
+        what = "whole numbers" if kind is int else "numbers"
+        raise ArgumentError(option, expected=f"{what} separated by commas", got=text, todo="such as 5,10,20") from None
+
+
+def _nulls(connectome: Connectome, chosen: Sequence[str] | None, draws: int) -> dict[str, int]:
+    """So many draws of each; one of the mirrored connectome, for chance has no part in it."""
+    from ordinate.reservoir.nulls import NULLS
+
+    if chosen is None:
+        paired = bool((connectome.mate >= 0).any())
+        chosen = [name for name in NULLS if paired or name not in ("relabelled", "mirrored")]
+    return {name: 1 if name == "mirrored" else draws for name in chosen} if draws else {}
+
+
+def _one(
+    connectome: Connectome,
+    cells: tuple[str, str],
+    settings: dict[str, Any],
+    dynamics: dict[str, Any],
+    out: Path | None,
+    as_json: bool,
+) -> None:
+    from ordinate.cli.reservoir.progress import bar
+    from ordinate.cli.tables import answer_json
+    from ordinate.reservoir.laterality import laterality as measured
+    from ordinate.reservoir.laterality_figures import laterality_figure
+    from ordinate.reservoir.whole_files import save_figure
+
+    singular = {"steps": "steps", "gains": "gain", "normalisations": "normalisation", "thresholds": "threshold"}
+    with bar("networks") as told:
+        found = measured(
+            connectome,
+            cells[0],
+            cells[1],
+            **{singular[name]: values[0] for name, values in settings.items()},
+            **dynamics,
+            progress=told,
+        )
+    if out is not None:
+        typer.echo(f"picture: {save_figure(laterality_figure(found), out)}", err=True)
+    if as_json:
+        answer_json(found.to_dict())
+    else:
+        _print_one(found)
+
+
+def _print_one(found: Laterality) -> None:
+    from rich.markup import escape
+    from rich.text import Text
+
+    from ordinate.cli.tables import answer, grid
+
+    table = grid(f"mean activity after {found.settings['steps']} steps", "left read", "right read")
+    for name, row in zip(("left stimulated", "right stimulated"), found.table, strict=True):
+        table.add_row(f"{name}", *(f"{value:.4f}" for value in row))
+    numbers = grid("what", "number", "in words")
+    where = "the other side answers more" if found.crosses else "the own side answers more"
+    numbers.add_row("index", f"{found.index:+.3f}", where)
+    numbers.add_row("side bias", f"{found.side_bias:+.3f}", "above 0: the right answers more, whatever is stimulated")
+    if found.pairs is not None:
+        pairs = found.pairs
+        told = f"effect {pairs.effect_size:+.2f}, Wilcoxon p {pairs.wilcoxon_p:.1e}"
+        numbers.add_row("homologous pairs", f"{pairs.crossing} of {pairs.count} cross", told)
+    if found.carriers is not None:
+        told = f"nine tenths: {found.carriers.most}; without the first the index is {found.carriers.index_without:+.3f}"
+        numbers.add_row("cells that make half of it", f"{found.carriers.half} of {sum(found.read)}", told)
+    nulls = grid("null model", "draws", "index, mean ± sd", "z", "p", "side bias z")
+    for one in found.nulls:
+        spread = "" if one.standard_deviation != one.standard_deviation else f" ± {one.standard_deviation:.3f}"
+        nulls.add_row(
+            escape(one.name),
+            str(one.draws),
+            f"{one.mean:+.3f}{spread}",
+            _number(one.z, "+.1f"),
+            _number(one.p, ".3f"),
+            _number(one.side_bias_z, "+.1f"),
+        )
+    heading = f"[bold]{escape(found.stimulus)}[/] to [bold]{escape(found.readout)}[/] in {escape(found.connectome)}"
+    sizes = f"[dim]{found.stimulated[0]} and {found.stimulated[1]} cells stimulated, {found.read[0]} and {found.read[1]} read; "
+    answer(
+        Text.from_markup(heading),
+        Text.from_markup(
+            f"{sizes}{escape(str(found.settings['normalisation']))}, gain {found.settings['gain']:g}, "
+            f"signals run {found.settings['direction']}[/]"
+        ),
+        table,
+        numbers,
+        *([nulls] if found.nulls else []),
+    )
+
+
+def _number(value: float, form: str) -> str:
+    return "" if value != value else format(value, form)  # NaN: one draw has no spread
+
+
+def _sweep(
+    connectome: Connectome,
+    cells: tuple[str, str],
+    settings: dict[str, Any],
+    dynamics: dict[str, Any],
+    out: Path | None,
+    as_json: bool,
+) -> None:
+    from ordinate.cli.reservoir.progress import bar
+    from ordinate.cli.tables import answer, answer_json, grid
+    from ordinate.reservoir.laterality_figures import sweep_figure
+    from ordinate.reservoir.laterality_sweep import sweep
+    from ordinate.reservoir.whole_files import save_figure
+
+    with bar("networks") as told:
+        found = sweep(connectome, cells[0], cells[1], **settings, **dynamics, progress=told)
+    if out is not None:
+        typer.echo(f"picture: {save_figure(sweep_figure(found), out)}", err=True)
+    rows = found.to_rows()
+    if as_json:
+        answer_json({"connectome": connectome.name, "stimulus": cells[0], "readout": cells[1], "settings": rows})
+        return
+    table = grid(
+        "normalisation", "threshold", "gain", "steps", "index", "side bias", *(f"z {name}" for name in found.null_names)
+    )
+    for row in rows:
+        shown = ["" if value is None else f"{value:+.3f}" for value in (row["index"], row["side_bias"])]
+        scores = ["" if value is None else f"{value:+.1f}" for value in row["z_scores"].values()]
+        setting = (row["normalisation"], f"{row['threshold']:g}", f"{row['gain']:g}", str(row["steps"]))
+        table.add_row(*setting, *shown, *scores)
+    answer(table)
