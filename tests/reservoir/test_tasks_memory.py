@@ -35,7 +35,7 @@ def test_the_correction_is_exact_over_all_orders_of_a_few_steps():
 
 
 def test_a_memoryless_network_scores_0_where_the_plain_sum_does_not():
-    """Forty units without a synapse see the present only. Thirty seeds; the plain sum over 40 delays is some 40 / 599."""
+    """Forty units without a synapse see the present only. Thirty seeds; the plain sum over 60 delays is some 60 / 599."""
     generator = np.random.default_rng(1)
     task, found, plain, on_training = task_named("memory"), [], [], []
     for seed in range(30):
@@ -49,7 +49,7 @@ def test_a_memoryless_network_scores_0_where_the_plain_sum_does_not():
         weights = np.linalg.lstsq(states[train], targets[train], rcond=1e-9)[0]
         for part, told in ((test, plain), (train, on_training)):
             reconstructed = states[part] @ weights
-            told.append(sum(np.corrcoef(targets[part, k], reconstructed[:, k])[0, 1] ** 2 for k in range(40)))
+            told.append(sum(np.corrcoef(targets[part, k], reconstructed[:, k])[0, 1] ** 2 for k in range(60)))
     error = np.std(found) / 30**0.5
     assert error < 0.01
     assert abs(np.mean(found)) < 3 * error

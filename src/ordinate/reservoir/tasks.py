@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -30,7 +30,7 @@ FloatArray = npt.NDArray[np.float64]
 RIDGES = (1e-6, 1e-3, 1e-1, 10.0)
 """The penalties that are tried."""
 
-_LONGEST_DELAY = 40
+_LONGEST_DELAY = 60
 _HORIZON = 84
 
 
@@ -94,11 +94,13 @@ class Outcome:
         validation: score that it may be chosen by.
         test: score on steps that took no part in fitting or choosing.
         ridge: penalty chosen on the validation stretch.
+        setting: that it was run under, where several were tried.
     """
 
     validation: float
     test: float
     ridge: float
+    setting: Setting | None = None
 
 
 class Task(Protocol):
@@ -219,8 +221,9 @@ def evaluate(
     best = []
     for place, (task, data) in enumerate(tasks_and_data):
         outcomes = found.get(place) or task.outcomes(reservoir, data, size, settings, ridges, record)
-        choose = max if task.higher_is_better else min
-        best.append(choose(outcomes, key=lambda outcome: outcome.validation))
+        scores = [outcome.validation for outcome in outcomes]
+        chosen = int(np.argmax(scores) if task.higher_is_better else np.argmin(scores))
+        best.append(replace(outcomes[chosen], setting=settings[chosen]))
     return best
 
 
