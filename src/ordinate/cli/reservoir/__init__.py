@@ -9,8 +9,10 @@ from ordinate.cli.groups import lazy_group
 __all__ = ["COMMANDS", "reservoir"]
 
 COMMANDS: dict[str, str] = {
+    "show": "What a connectome holds: neurons, sides, kinds, spectral radius, which way edges run.",
     "laterality": "Whether output cells answer the other side more, held against null models.",
     "drive": "Let a connectome steer a fly.",
+    "tasks": "Score a connectome on benchmark tasks against null models.",
 }
 """Each command with its line of help: the function of that name in the file of that name."""
 
