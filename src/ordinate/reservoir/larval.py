@@ -22,9 +22,9 @@ from scipy import sparse
 from ordinate.errors import DataError, MissingDataError
 from ordinate.reservoir.cache import cached
 from ordinate.reservoir.connectome import Connectome
-from ordinate.reservoir.orientation import prove_orientation
+from ordinate.reservoir.orientation import Orientation, prove_orientation
 
-__all__ = ["ASSUMPTIONS", "larval_drosophila"]
+__all__ = ["ASSUMPTIONS", "larval_drosophila", "larval_orientation"]
 
 ASSUMPTIONS = (
     "all synapses excite: the data hold no transmitter (ordinate.reservoir.signs gives others)",
@@ -53,6 +53,24 @@ def larval_drosophila(path: str | Path, *, cache: bool | str | Path = True) -> C
     """
     where = _found(Path(path))
     return cached(where, lambda: _read(where), tables=_TABLES, folder=cache, form="larval-1")
+
+
+def larval_orientation(path: str | Path, *, cache: bool | str | Path = True) -> Orientation:
+    """The proof that rows of the larval matrix are presynaptic, in numbers: how many neurons contradict each reading.
+
+    The loader makes the same comparison and refuses a matrix that does not fit.
+
+    Args:
+        path: as in `larval_drosophila`.
+        cache: as in `larval_drosophila`.
+
+    Raises:
+        As `larval_drosophila`.
+    """
+    connectome = larval_drosophila(path, cache=cache)
+    opened = _tables(_found(Path(path)))
+    outputs, inputs = (_totals(opened, f"{word}.csv", connectome.ids) for word in ("outputs", "inputs"))
+    return prove_orientation(connectome.weights, outputs=outputs, inputs=inputs, source=_TABLES[0])
 
 
 def _found(path: Path) -> Path:

@@ -1,0 +1,107 @@
+"""`ordinate reservoir show`: what a connectome file holds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ordinate.cli.reservoir.connectomes import DATA_HELP
+
+if TYPE_CHECKING:
+    from ordinate.reservoir.connectome import Connectome
+    from ordinate.reservoir.orientation import Orientation
+    from ordinate.reservoir.summary import Summary
+
+__all__ = ["show"]
+
+
+def show(
+    data: Annotated[Path | None, typer.Option("--data", metavar="FILE", help=DATA_HELP)] = None,
+    select: Annotated[
+        str | None, typer.Option("--select", metavar="QUERY", help='Only these cells: such as "sensory & left", "!KC".')
+    ] = None,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of the synthetic connectome.")] = 0,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="Draw it: a name that ends in .png or .svg.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+) -> None:
+    """Show neurons, edges, synapses, sides, kinds, spectral radius, who carries the leading mode, and which way edges run.
+
+    Exit 0, or 2 for wrong use.
+    """
+    from ordinate.cli.reservoir.connectomes import given_connectome
+    from ordinate.reservoir.summary import summarise
+
+    if out is not None:
+        from ordinate.reservoir.whole_files import picture_kind
+
+        picture_kind(out)
+    connectome = given_connectome(data, seed)
+    if data is None:
+        typer.echo("no --data: a small synthetic connectome, not a brain", err=True)
+    orientation = _orientation(connectome, data)
+    if select is not None:
+        connectome = connectome.restrict(select)
+    summary = summarise(connectome)
+    if out is not None:
+        from ordinate.reservoir.summary_figure import summary_figure
+        from ordinate.reservoir.whole_files import save_figure
+
+        typer.echo(f"drawn: {save_figure(summary_figure(connectome, summary), out)}", err=True)
+    if as_json:
+        from ordinate.cli.tables import answer_json
+
+        answer_json({**summary.to_dict(), "orientation": None if orientation is None else _told(orientation)})
+    else:
+        _print(summary, orientation)
+
+
+def _orientation(connectome: Connectome, data: Path | None) -> Orientation | None:
+    """Only the larval supplement counts inputs and outputs apart from its matrix."""
+    from ordinate.reservoir.larval import larval_orientation
+
+    return larval_orientation(data) if data is not None and connectome.name == "larval Drosophila" else None
+
+
+def _told(orientation: Orientation) -> dict[str, Any]:
+    return {**orientation.__dict__, "proved": orientation.proved}
+
+
+def _print(summary: Summary, orientation: Orientation | None) -> None:
+    from rich.markup import escape
+    from rich.text import Text
+
+    from ordinate.cli.tables import answer, grid, shown
+
+    facts = grid("what", "how many")
+    for name, value in (
+        ("neurons", summary.neurons),
+        ("edges", summary.edges),
+        ("synapses", summary.synapses),
+        ("self-loops", summary.self_loops),
+        ("neurons without outputs, without inputs", f"{shown(summary.no_outputs)}, {shown(summary.no_inputs)}"),
+        ("left, right, unknown", ", ".join(shown(count) for count in summary.sides.values())),
+        ("homologous pairs", summary.pairs),
+        ("synapses that cross, of those between known sides", f"{summary.synapses_crossing:.1%}"),
+        ("spectral radius", f"{summary.spectral_radius:.2f}"),
+        ("neurons that carry the leading mode", "none" if not summary.leading else f"{summary.leading.num_carriers:.1f}"),
+    ):
+        facts.add_row(name, escape(shown(value)))
+    kinds = grid("kind", "left", "right", "unknown", "of the leading mode")
+    carried = summary.leading.by_kind if summary.leading else {}
+    for kind, sides in summary.kinds.items():
+        kinds.add_row(escape(kind) or "(none)", *(shown(count) for count in sides.values()), f"{carried.get(kind, 0):.1%}")
+    if orientation is None:
+        proof = "which way edges run: rows are taken as presynaptic; nothing in the file proves it"
+    else:
+        proof = (
+            f"which way edges run: rows are presynaptic, {'proved' if orientation.proved else 'not proved'} at "
+            f"{orientation.compared:,} neurons. Row sums above counted outputs: {orientation.row_excess}, column sums above "
+            f"counted inputs: {orientation.column_excess}; read transposed they would be "
+            f"{orientation.transposed_row_excess:,} and {orientation.transposed_column_excess:,}"
+        )
+    assumed = [Text(f"assumed: {told}", style="dim") for told in summary.assumptions]
+    answer(Text(summary.name, style="bold"), facts, kinds, Text(proof), *assumed)
