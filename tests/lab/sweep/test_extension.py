@@ -7,8 +7,9 @@ import torch
 
 from ordinate.frequencies import DynamicNTK, Linear, NTKAware, YaRN
 from ordinate.lab.sweep import extension
+from ordinate.lab.sweep.beta_fast import beta_fast_warning, fitting_beta_fast
 from ordinate.lab.sweep.cell import Cell
-from ordinate.lab.sweep.extension import beta_fast_warning, extend, fitting_beta_fast, scalings
+from ordinate.lab.sweep.extension import extend, scalings
 from ordinate.lab.sweep.tasks import make_task
 from ordinate.lab.sweep.training import train
 from ordinate.position import Rotary

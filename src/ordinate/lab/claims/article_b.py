@@ -84,4 +84,15 @@ CLAIMS = (
         budget_seconds=5,
         measure="ordinate.lab.claims.b6_picture:measure",
     ),
+    Claim(
+        id="B7",
+        title="Sinusoids do as well as a learned table",
+        article=_ARTICLE,
+        statement="Sinusoids are as good as a learned table of positions (Vaswani 2017).",
+        varies="what is added to the embeddings, the seed, and the length of the test",
+        band="sinusoids at most 0.05 bits per byte behind the table at the training length; both used by the model",
+        seeds=(0, 1, 2),
+        budget_seconds=15,
+        measure="ordinate.lab.claims.b7_sinusoid_or_learned:measure",
+    ),
 )

@@ -8,17 +8,17 @@ What they have to beat is truncation: the same targets with the context cut to w
 from __future__ import annotations
 
 import copy
-import math
 from typing import Any
 
 from ordinate.frequencies import DynamicNTK, Linear, NTKAware, Scaling, YaRN
+from ordinate.lab.sweep.beta_fast import beta_fast_warning, fitting_beta_fast
 from ordinate.lab.sweep.cell import Cell
 from ordinate.lab.sweep.evaluation import score
 from ordinate.lab.sweep.tasks import Task
 from ordinate.lab.sweep.training import Trained, fit
 from ordinate.position import Rotary
 
-__all__ = ["FINE_TUNED_SHARE", "beta_fast_warning", "extend", "fitting_beta_fast", "scalings"]
+__all__ = ["FINE_TUNED_SHARE", "extend", "scalings"]
 
 FINE_TUNED_SHARE = 0.1
 """Steps of the fine-tune, as a share of the training's."""
@@ -42,36 +42,6 @@ def scalings(factor: float, train_length: int) -> dict[str, Scaling | None]:
         "YaRN": YaRN(factor, train_length),
         f"YaRN, beta_fast {fitting:g}": YaRN(factor, train_length, beta_fast=fitting),
     }
-
-
-def fitting_beta_fast(train_length: int) -> float:
-    """A beta_fast that leaves some pairs untouched: 0.4 of the turns of the fastest pair, between 1 and the paper's 32.
-
-    The fastest pair turns train_length / (2 pi) times in the trained context; where that is under beta_fast, even it is
-    interpolated.
-
-    >>> fitting_beta_fast(64), fitting_beta_fast(2048)
-    (4.0, 32.0)
-    """
-    return float(min(32, max(1, math.floor(0.4 * train_length / (2 * math.pi)))))
-
-
-def beta_fast_warning(scaling: YaRN) -> str | None:
-    """What to tell of a YaRN whose beta_fast assumes more context than there was, or None.
-
-    >>> beta_fast_warning(YaRN(4.0, 64))
-    'beta_fast 32 assumes pairs that turn 32 times in the trained context, but in 64 tokens the fastest turns 10 times: every pair is interpolated; 4 fits'
-    >>> beta_fast_warning(YaRN(4.0, 4096)) is None
-    True
-    """  # noqa: E501
-    turns = scaling.original_context / (2 * math.pi)
-    if scaling.beta_fast <= turns:
-        return None
-    return (
-        f"beta_fast {scaling.beta_fast:g} assumes pairs that turn {scaling.beta_fast:g} times in the trained context, but in "
-        f"{scaling.original_context} tokens the fastest turns {turns:.0f} times: every pair is interpolated; "
-        f"{fitting_beta_fast(scaling.original_context):g} fits"
-    )
 
 
 def extend(trained: Trained, cell: Cell, task: Task) -> dict[str, Any]:
