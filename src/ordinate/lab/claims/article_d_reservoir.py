@@ -3,7 +3,57 @@
 from __future__ import annotations
 
 from ordinate.lab.claim import Claim
+from ordinate.lab.claims.article_d import ARTICLE
 
 __all__ = ["CLAIMS"]
 
-CLAIMS: tuple[Claim, ...] = ()
+CLAIMS: tuple[Claim, ...] = (
+    Claim(
+        id="D11",
+        title="A spectral radius of .9",
+        article=ARTICLE,
+        statement="With the spectral radius of the larval connectome at .9 the descending neurons are nearly silent, and "
+        "left and "
+        "right are indistinguishable.",
+        varies="how counts are scaled: one factor for all, or one for each neuron",
+        band="activity at least 10 times smaller; contrast of left and right at most half",
+        seeds=(0,),
+        budget_seconds=10,
+        measure="ordinate.lab.claims.d11_radius:measure",
+    ),
+    Claim(
+        id="D12",
+        title="Who dominates the radius",
+        article=ARTICLE,
+        statement="The mushroom body dominates the spectral radius of the larval connectome.",
+        varies="which cells are there",
+        band="at least half of the leading mode in the mushroom body, and a radius at least a tenth smaller without it",
+        seeds=(0,),
+        budget_seconds=10,
+        measure="ordinate.lab.claims.d12_dominates:measure",
+    ),
+    Claim(
+        id="D13",
+        title="Senses drive the other side",
+        article=ARTICLE,
+        statement="With weights normalised by row, stimulating the right senses drives the left descending neurons more: "
+        ".0161 against "
+        ".0099, and .0114 against .0117 for the left senses.",
+        varies="the direction in which signals run, null models, gain, duration, threshold, normalisation, and which senses",
+        band="an index above 0 in the article's setting and in half of the others; the article's numbers to their last digit",
+        seeds=(0,),
+        budget_seconds=20,
+        measure="ordinate.lab.claims.d13_crossing:measure",
+    ),
+    Claim(
+        id="D14",
+        title="Two numbers steer a fly",
+        article=ARTICLE,
+        statement="Two numbers, left and right, steer a fly in a physics simulator.",
+        varies="the two numbers, given or from the connectome; the body",
+        band="at least 25 degrees to either side in half a second; 45 degrees apart for stimuli on either side",
+        seeds=(0,),
+        budget_seconds=60,
+        measure="ordinate.lab.claims.d14_body:measure",
+    ),
+)
