@@ -126,7 +126,7 @@ def _print(card: Card) -> None:
     from ordinate.cli.tables import answer, grid
     from ordinate.reservoir.tasks import task_named
 
-    table = grid("task", "signs", "normalisation", "connectome", "null", "score", "difference, 95 % interval", "")
+    table = grid("task", "signs", "normalisation", "connectome", "null", "score", "differ.", "95 % interval", "")
     last = ""
     for one in card.comparisons:
         style = {"connectome better": "green", "connectome worse": "red"}.get(one.verdict, "dim")
@@ -137,7 +137,8 @@ def _print(card: Card) -> None:
             f"{one.connectome_mean:.3f}",
             one.null,
             f"{one.null_mean:.3f}",
-            f"{one.difference:+.3f} ({one.lower:+.3f} to {one.upper:+.3f})",
+            f"{one.difference:+.3f}",
+            f"{one.lower:+.3f} {one.upper:+.3f}",
             f"[{style}]{one.verdict}[/]",
         )
         last = one.task
