@@ -56,4 +56,18 @@ CLAIMS: tuple[Claim, ...] = (
         budget_seconds=60,
         measure="ordinate.lab.claims.d14_body:measure",
     ),
+    Claim(
+        id="D15",
+        title="Fixed random recurrence, and a real wiring",
+        article=ARTICLE,
+        statement="In a reservoir the recurrence is fixed and random and only the read-out is learned; a real wiring may "
+        "differ from a random one.",
+        varies="the wiring (connectome, rewired, random, none), signs, normalisation, task and seed; gain and input scaling "
+        "are tuned for each wiring",
+        band="random recurrence: NARMA10 error at most .7 and a memory of at least 2 inputs; at least one comparison with "
+        "random wiring that differs after correction",
+        seeds=(0, 1, 2, 3, 4),
+        budget_seconds=30,
+        measure="ordinate.lab.claims.d15_theory:measure",
+    ),
 )
