@@ -101,7 +101,7 @@ def save(connectome: Connectome, path: str | Path) -> None:
 
 def load(path: str | Path) -> Connectome:
     """Read what `save` wrote."""
-    with np.load(Path(path), allow_pickle=False) as file:
+    with Path(path).open("rb") as opened, np.load(opened, allow_pickle=False) as file:
         told: dict[str, Any] = json.loads(file["told"].tobytes())
         count = file["indptr"].size - 1
         return Connectome(

@@ -205,7 +205,7 @@ def _annotations(place: Path) -> dict[str, Any]:
         if word in table:
             told[word] = table[word].astype(str)
     if "side" in told:
-        told["side"][told["side"] == ""] = "unknown"
+        told["side"] = np.where(told["side"] == "", "unknown", told["side"])
     if "labels" in table:
         told["labels"] = tuple(frozenset({one.strip() for one in str(row).split(";")} - {""}) for row in table["labels"])
     if "mate" in table:

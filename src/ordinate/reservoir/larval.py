@@ -133,8 +133,10 @@ def _matrix(opened: Callable[[str], bytes]) -> tuple[npt.NDArray[np.int64], spar
     data, columns, starts = [], [], [0]
     for at, row in enumerate(rows):
         first, _, rest = row.partition(b",")
+        begins, ends = _fields(rest.rstrip())
+        told = np.flatnonzero(~_are_zero(rest, begins, ends))
         try:
-            values = np.array(rest.split(b","), dtype=np.float64)
+            values = np.array([float(rest[begins[column] : ends[column]]) for column in told], dtype=np.float64)
         except ValueError as problem:
             raise DataError(f"{name}, line {at + 2}", expected="numbers", got=str(problem), todo="fetch it again") from None
         if first.strip() != header[at]:
@@ -144,22 +146,34 @@ def _matrix(opened: Callable[[str], bytes]) -> tuple[npt.NDArray[np.int64], spar
                 got=first.decode(errors="replace")[:40],
                 todo="align rows and columns",
             )
-        if values.size != len(header):
+        if begins.size != len(header):
             raise DataError(
-                f"{name}, line {at + 2}", expected=f"{len(header)} values", got=f"{values.size}", todo="fetch it again"
+                f"{name}, line {at + 2}", expected=f"{len(header)} values", got=f"{begins.size}", todo="fetch it again"
             )
         if not (values >= 0).all() or (values != np.floor(values)).any():
             bad = values[~(values >= 0) | (values != np.floor(values))][0]
             raise DataError(f"{name}, line {at + 2}", expected="counts of synapses", got=f"{bad}", todo="fetch it again")
-        there = np.flatnonzero(values)
-        data.append(values[there])
-        columns.append(there)
-        starts.append(starts[-1] + there.size)
+        data.append(values)
+        columns.append(told)
+        starts.append(starts[-1] + values.size)
     counts = np.concatenate(data)
     matrix = sparse.csr_array(
         (counts.astype(np.int32), np.concatenate(columns), np.array(starts)), shape=(len(rows), len(rows))
     )
     return ids, matrix
+
+
+def _fields(line: bytes) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Where each field between commas begins and ends."""
+    commas = np.flatnonzero(np.frombuffer(line, dtype=np.uint8) == ord(","))
+    return np.concatenate([[0], commas + 1]), np.append(commas, len(line))
+
+
+def _are_zero(line: bytes, begins: npt.NDArray[np.int64], ends: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+    """Which fields are written `0.0`: all but 1.3 % of 8.7 million, and not worth reading as numbers one by one."""
+    letters = np.frombuffer(line + b"   ", dtype=np.uint8)
+    spelt = (letters[begins + at] == ord(letter) for at, letter in enumerate("0.0"))
+    return np.asarray((ends - begins == 3) & np.logical_and.reduce(list(spelt)))
 
 
 def _integers(told: list[bytes], where: str) -> npt.NDArray[np.int64]:
@@ -196,6 +210,10 @@ def _annotated(opened: Callable[[str], bytes], ids: npt.NDArray[np.int64], weigh
         pair: list[int] = []
         for hemisphere in ("left", "right"):
             told = _column(row, f"{hemisphere}_id", name, table.line_num)
+            if told != _NO_PAIR and not told.isdecimal():
+                raise DataError(
+                    f"{name}, line {table.line_num}", expected=f"an id or '{_NO_PAIR}'", got=repr(told), todo="fetch it again"
+                )
             at = -1 if told == _NO_PAIR else place.get(int(told), -1)
             pair.append(at)
             if at < 0:

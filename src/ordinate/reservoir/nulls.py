@@ -41,7 +41,7 @@ def rewired(connectome: Connectome, *, seed: int, rounds: int = DEFAULT_ROUNDS) 
     Args:
         connectome: what is rewired.
         seed: the same seed gives the same connectome.
-        rounds: proposals an edge; `mixing` shows that 10 are plenty: the larval brain is mixed after 5.
+        rounds: proposals an edge; `mixing` shows that 10 are plenty: the larval brain is mixed after 6.
 
     Raises:
         ArgumentError: fewer than 1 round.

@@ -1,6 +1,6 @@
 """Degree-preserving rewiring: all edges of a directed graph swapped at once, round after round, without loops in Python.
 
-A round pairs the edges at random and proposes for each pair a→b, c→d the pair a→d, c→b. A pair is left as it is
+A round pairs edges at random and proposes for each pair a→b, c→d the pair a→d, c→b. A pair is left as it is
 
 - if an edge it proposes is a self-loop, or is there already, or is proposed by another pair too, or
 - if another pair proposes one of its own edges.
@@ -23,6 +23,9 @@ __all__ = ["swapped"]
 
 IntArray = npt.NDArray[np.int64]
 
+_PROPOSED = 0.8
+"""The chance that a pair is proposed at all. Were it 1, some swaps would only ever happen together, and graphs be missed."""
+
 
 def swapped(pre: IntArray, post: IntArray, num_neurons: int, rounds: int, generator: np.random.Generator) -> Iterator[IntArray]:
     """The postsynaptic ends after each round; presynaptic ends, and with them what an edge weighs, stay.
@@ -31,14 +34,15 @@ def swapped(pre: IntArray, post: IntArray, num_neurons: int, rounds: int, genera
         pre: presynaptic neurons of distinct edges, none a self-loop, [E].
         post: postsynaptic neurons, [E].
         num_neurons: N.
-        rounds: how many; in each nearly every edge is proposed one swap.
+        rounds: how many; in each, eight edges of ten are proposed a swap.
         generator: where chance comes from.
     """
     ends = post.copy()
     half = ends.size // 2
     for _ in range(rounds):
         order = generator.permutation(ends.size)
-        one, two = order[:half], order[half : 2 * half]
+        pairs = generator.binomial(half, _PROPOSED)
+        one, two = order[:pairs], order[pairs : 2 * pairs]
         keys = pre * num_neurons + ends
         proposed = np.stack([pre[one] * num_neurons + ends[two], pre[two] * num_neurons + ends[one]])
         kept = (pre[one] == ends[two]) | (pre[two] == ends[one])
@@ -49,7 +53,7 @@ def swapped(pre: IntArray, post: IntArray, num_neurons: int, rounds: int, genera
         conflict = np.zeros(every.size, dtype=bool)
         conflict[sorting[1:][equal]] = True
         conflict[sorting[:-1][equal]] = True
-        kept |= conflict[keys.size :].reshape(2, half).any(axis=0)
+        kept |= conflict[keys.size :].reshape(2, pairs).any(axis=0)
         kept |= conflict[one] | conflict[two]
         one, two = one[~kept], two[~kept]
         ends[one], ends[two] = ends[two], ends[one]
