@@ -18,7 +18,7 @@ CLAIMS: tuple[Claim, ...] = (
         varies="how counts are scaled: one factor for all, or one for each neuron",
         band="activity at least 10 times smaller; contrast of left and right at most half",
         seeds=(0,),
-        budget_seconds=10,
+        budget_seconds=20,
         measure="ordinate.lab.claims.d11_radius:measure",
     ),
     Claim(

@@ -49,10 +49,19 @@ class Brain:
         return role if self.real else Role.LIMIT
 
     @property
+    def senses_receive(self) -> bool:
+        """Whether anything sends to the senses; if not, a signal that runs backwards never leaves them."""
+        return bool(self.connectome.weights[:, self.connectome.select("sensory")].nnz)
+
+    @property
     def told(self) -> str:
         """For the report's line on inputs."""
         size = f"{self.connectome.num_neurons:,} neurons, {self.connectome.num_edges:,} edges"
         return f"{self.connectome.name}, {size}" + ("" if self.real else "; no brain, for the larval data are not at hand")
+
+    def marked(self, words: str) -> str:
+        """Words for the table of verdicts, which say where they were not measured on the article's brain."""
+        return words if self.real else f"on the synthetic connectome, no brain: {words}"
 
     @property
     def untested(self) -> tuple[tuple[str, str], ...]:

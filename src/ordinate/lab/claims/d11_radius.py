@@ -65,6 +65,7 @@ def radius(brain: Brain, *, seed: int = 0, together: str = "spectral_radius") ->
     ways = {
         name: Scaling(*(_scaled(brain, way, backwards=backwards) for way in (together, "output")))
         for name, backwards in (("pre to post", False), ("backwards, as the article ran it", True))
+        if brain.senses_receive or not backwards
     }
     right = ways["pre to post"]
     by_chance = _by_chance(right.together, np.random.default_rng(seed))
@@ -93,7 +94,9 @@ def radius(brain: Brain, *, seed: int = 0, together: str = "spectral_radius") ->
     ]
     return Measurement(
         checks=checks,
-        key_figure=f"activity {right.fall:.0f} times smaller at radius .9, contrast {right.contrast:.1f} times larger",
+        key_figure=brain.marked(
+            f"activity {right.fall:.0f} times smaller at radius .9, contrast {right.contrast:.1f} times larger"
+        ),
         meaning={
             Verdict.CORRECTED: f"Half of it is so. The descending neurons are {right.fall:.0f} times quieter when one "
             f"factor brings "

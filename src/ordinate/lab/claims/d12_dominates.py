@@ -21,7 +21,7 @@ from ordinate.lab.measurement import Check, Measurement, Role, Table, Verdict
 from ordinate.reservoir import Connectome
 from ordinate.reservoir.gain import leading_mode
 
-__all__ = ["GROUPS", "Group", "dominates", "measure"]
+__all__ = ["GROUPS", "STAND_INS", "Group", "dominates", "measure"]
 
 GROUPS: Mapping[str, Sequence[str]] = {
     "mushroom body": ("KC", "MBIN", "MBON"),
@@ -29,6 +29,9 @@ GROUPS: Mapping[str, Sequence[str]] = {
     "local neurons": ("LN",),
 }
 """Kinds of cell, as the annotations name them, by what they are together."""
+
+STAND_INS: Mapping[str, Sequence[str]] = {"mushroom body": ("descending",), "local neurons": ("interneuron",)}
+"""What is measured in their place on the synthetic connectome, which has neither."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +52,7 @@ class Group:
 def measure(inputs: Inputs) -> Measurement:
     """Claim D12 on the larval connectome where it is found."""
     brain = Brain.found(inputs)
-    groups = GROUPS if brain.real else {"mushroom body": ("descending",), "local neurons": ("interneuron",)}
+    groups = GROUPS if brain.real else STAND_INS
     return dominates(brain, groups)
 
 
@@ -78,8 +81,10 @@ def dominates(brain: Brain, groups: Mapping[str, Sequence[str]]) -> Measurement:
     ]
     return Measurement(
         checks=checks,
-        key_figure=f"leading mode: {local.share:.0%} local neurons, {mode.by_kind.get('KC', 0.0):.1%} Kenyon cells; radius "
-        f"{mode.radius:.2f}, {body.radius_without:.2f} without the mushroom body",
+        key_figure=brain.marked(
+            f"leading mode: {local.share:.0%} local neurons, {mode.by_kind.get('KC', 0.0):.1%} Kenyon cells; radius "
+            f"{mode.radius:.2f}, {body.radius_without:.2f} without the mushroom body"
+        ),
         meaning={
             Verdict.REFUTED: f"The spectral radius is {mode.radius:.2f}, and {body.radius_without:.2f} without the "
             f"{body.cells} cells of the mushroom body: it does not depend on them. {local.share:.0%} of the leading mode "

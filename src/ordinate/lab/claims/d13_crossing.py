@@ -99,9 +99,11 @@ def crossing(brain: Brain, size: Size = QUICK, *, seed: int = 0) -> Measurement:
     ]
     return Measurement(
         checks=checks,
-        key_figure=f"index of the senses {early.index:+.2f} after 5 steps and {ahead.index:+.2f} after 20, pre to post; "
-        + ("" if back is None else f"{back.index:+.2f} backwards; ")
-        + f"of the ascending senses {body.index:+.2f}",
+        key_figure=brain.marked(
+            f"index of the senses {early.index:+.2f} after 5 steps and {ahead.index:+.2f} after 20, pre to post; "
+            + ("" if back is None else f"{back.index:+.2f} backwards; ")
+            + f"of the ascending senses {body.index:+.2f}"
+        ),
         meaning=_meaning(ahead, back, early, body, crossed),
         inputs=f"{brain.told}; one side's cells held at 1, tanh, read at {brain.readout}; null models drawn from seed {seed}",
         tables=[_directions(ahead, back, early, body), _nulls(early, body), _cells(ahead, back, early, body)],
@@ -111,8 +113,7 @@ def crossing(brain: Brain, size: Size = QUICK, *, seed: int = 0) -> Measurement:
 
 
 def _backwards(brain: Brain) -> Laterality | None:
-    """None where nothing sends to the senses, so that backwards nothing leaves them."""
-    if not brain.connectome.weights[:, brain.connectome.select("sensory")].nnz:
+    if not brain.senses_receive:
         return None
     return laterality(brain.connectome, "sensory", brain.readout, steps=_STEPS, backwards=True)
 
