@@ -1,4 +1,4 @@
-"""ABC reads the BLIF and the AIGER, proves them equal to each other and to what yosys makes of the Verilog, and sees a change."""
+"""ABC reads BLIF and AIGER, proves them equal to each other and to what yosys makes of the Verilog, and sees a change."""
 
 from __future__ import annotations
 

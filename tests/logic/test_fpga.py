@@ -43,9 +43,10 @@ def test_a_module_of_another_circuit_is_caught_by_simulation_and_by_proof(tmp_pa
         for node in range(circuit.num_nodes)
         if (one := flipped(circuit, node, 0)).predict(bits).tolist() != circuit.predict(bits).tolist()
     )
-    source = verilog(other, "circuit", pipelined=True) + serial_wrapper(other, "circuit", 8)
-    wrong, _ = fpga.simulate(circuit, tmp_path, bits, serial_images=0, verilog_source=source)
-    assert wrong == int((other.predict(bits) != circuit.predict(bits)).sum())
+    for counting in ("tree", "shifted"):
+        assert fpga.simulate(circuit, fpga.design(circuit, counting=counting), tmp_path, bits)[0] == 0
+        wrong, _ = fpga.simulate(circuit, fpga.design(other, counting=counting), tmp_path, bits, serial_images=0)
+        assert wrong == int((other.predict(bits) != circuit.predict(bits)).sum())
     assert fpga.prove(circuit, circuit, tmp_path) is True
     assert fpga.prove(other, circuit, tmp_path) is False
 
@@ -73,7 +74,7 @@ def test_the_wheels_synthesise_and_place(monkeypatch: pytest.MonkeyPatch, tmp_pa
         pytest.importorskip(package)
     monkeypatch.setattr(fpga_tools.shutil, "which", lambda name: None)
     circuit = random_circuit(3, 12, 30, classes=2, votes=6).simplify()
-    cells = fpga.synthesise(circuit, tmp_path, pins=4)
+    cells = fpga.synthesise(fpga.design(circuit, pins=4), tmp_path)
     assert cells["SB_LUT4"] > 0
     used, mhz = fpga.place(tmp_path, 1)
     assert 0 < used < fpga.LOGIC_CELLS
@@ -83,11 +84,11 @@ def test_the_wheels_synthesise_and_place(monkeypatch: pytest.MonkeyPatch, tmp_pa
 @pytest.mark.slow
 @needs_tools
 def test_what_does_not_fit_keeps_its_report(tmp_path: Path) -> None:
-    circuit = random_circuit(1, 64, 9000, classes=10, votes=800, tables=GENUINE).simplify()
+    circuit = random_circuit(1, 64, 600, classes=10, votes=600, tables=GENUINE).simplify(sat=False)
     with pytest.raises(
         RefusedError, match=r"circuit: expected at most 5,280 logic cells, got a placement that failed"
     ) as caught:
-        fpga.build(circuit, tmp_path, bits=some_inputs(0, 4, 64))
+        fpga.build(circuit, tmp_path, bits=some_inputs(0, 4, 64), counting="tree")
     assert str(tmp_path / "nextpnr.log") in str(caught.value)
     assert "ICESTORM_LC" in (tmp_path / "nextpnr.log").read_text()
 
@@ -123,5 +124,14 @@ def test_yosys_reads_the_module_without_a_warning(tmp_path: Path) -> None:
 def test_wrong_arguments_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ArgumentError, match="pins: expected 1 to 32, for the package has 39, got 64"):
         fpga.build(random_circuit(1), tmp_path, pins=64)
+    with pytest.raises(ArgumentError, match="counting: expected 'auto', 'tree' or 'shifted', got abacus"):
+        fpga.design(random_circuit(1), counting="abacus")  # type: ignore[arg-type]
     with pytest.raises(ArgumentError, match="the value 2"):
-        fpga.simulate(random_circuit(1), tmp_path, np.full((1, 8), 2))
+        fpga.simulate(random_circuit(1), fpga.design(random_circuit(1)), tmp_path, np.full((1, 8), 2))
+
+
+def test_votes_are_shifted_where_a_tree_would_not_fit() -> None:
+    assert fpga.design(random_circuit(1, 64, 100)).counting == "tree"
+    many = random_circuit(1, 64, 300, classes=10, votes=300)
+    assert fpga.design(many).counting == "shifted"
+    assert fpga.design(many).clocks_an_image == 8

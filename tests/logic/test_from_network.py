@@ -116,5 +116,5 @@ def test_shapes_that_do_not_fit_are_told() -> None:
 def test_wires_in_floating_point_are_refused() -> None:
     layer = LogicDense(4, 4)
     layer.fixed_wiring = layer.fixed_wiring.float()
-    with pytest.raises(ArgumentTypeError, match="expected integer wires, got torch.float32"):
+    with pytest.raises(ArgumentTypeError, match=r"expected integer wires, got torch\.float32"):
         Circuit.from_network(nn.Sequential(layer))

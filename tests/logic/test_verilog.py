@@ -1,4 +1,4 @@
-"""The Verilog gives the plain evaluation's classes in simulation: combinational, pipelined, through few pins, with thresholds."""
+"""The Verilog gives the plain evaluation's classes in simulation: at once, pipelined, through few pins, with thresholds."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from ordinate.logic.verilog_bench import (
     serial_wrapper,
     vector_file,
 )
+from ordinate.logic.verilog_shifted import verilog_shifted
 from tests.logic.circuits import flipped, plain_classes, random_circuit, some_inputs
 
 needs_iverilog = pytest.mark.skipif(shutil.which("iverilog") is None, reason="no iverilog here (apt install iverilog)")
@@ -55,6 +56,26 @@ def test_every_class_is_that_of_a_plain_evaluation(tmp_path: Path, seed: int, fo
     else:
         bench = parallel_bench(circuit, "net", 150, pipelined=form != "combinational")
     assert simulated(tmp_path, design, bench, bits, plain_classes(circuit, bits)) == "PASS 150"
+
+
+@needs_iverilog
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("clocks", [2, 3, 5, 40])
+def test_votes_may_be_counted_a_few_a_clock(tmp_path: Path, seed: int, clocks: int) -> None:
+    circuit = random_circuit(seed, 10, 60 if seed else 0, classes=1 + seed, votes=[3, 0, 1, 20, 37, 7][seed])
+    bits = some_inputs(seed, 100, 10)
+    design = verilog_shifted(circuit, "net", clocks=clocks)
+    bench = parallel_bench(circuit, "net", 100, pipelined=True, interval=clocks)
+    assert simulated(tmp_path, design, bench, bits, plain_classes(circuit, bits)) == "PASS 100"
+
+
+@needs_iverilog
+def test_shifted_counting_keeps_up_with_the_serial_front(tmp_path: Path) -> None:
+    circuit = random_circuit(5, 12, 60, classes=4)
+    bits = some_inputs(5, 60, 12)
+    words = -(-len(serial_inputs(circuit)) // 3)
+    design = verilog_shifted(circuit, "net", clocks=words) + serial_wrapper(circuit, "net", 3)
+    assert simulated(tmp_path, design, serial_bench(circuit, "net", 60, 3), bits, plain_classes(circuit, bits)) == "PASS 60"
 
 
 @needs_iverilog
@@ -154,6 +175,8 @@ def test_what_makes_no_module_is_refused() -> None:
         circuit.to_verilog(thresholds=True)
     with pytest.raises(ArgumentError, match="gate_levels: expected at least 1, got 0"):
         verilog(circuit, pipelined=True, gate_levels=0)
+    with pytest.raises(ArgumentError, match="clocks: expected at least 2, got 1"):
+        verilog_shifted(circuit, clocks=1)
     with pytest.raises(RefusedError, match="stage='gates'"):
         verilog(circuit, pipelined=True, stage="gates")
 

@@ -26,7 +26,7 @@ HEAD = """\
 #if defined(__AVX512F__)
 #define NAME_LANES 8
 #elif defined(__AVX2__)
-#define NAME_LANES 4
+#define NAME_LANES 8
 #else
 #define NAME_LANES 2
 #endif

@@ -12,13 +12,14 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from ordinate.errors import ArgumentError, OutputError, RefusedError
 from ordinate.logic.circuit_files import write_whole
+from ordinate.logic.counting import count_plan
 from ordinate.logic.exchange import blif
 from ordinate.logic.fpga_tools import find_tool, run_tool
 from ordinate.logic.verilog import latency, verilog
@@ -30,15 +31,18 @@ from ordinate.logic.verilog_bench import (
     serial_wrapper,
     vector_file,
 )
+from ordinate.logic.verilog_shifted import shifted_latency, verilog_shifted
 from ordinate.logic.words import as_bits
 
 if TYPE_CHECKING:
     from ordinate.logic.circuit import Circuit
 
-__all__ = ["LOGIC_CELLS", "FpgaReport", "build", "place", "prove", "simulate", "synthesise"]
+__all__ = ["LOGIC_CELLS", "Counting", "Design", "FpgaReport", "build", "design", "place", "prove", "simulate", "synthesise"]
 
 LOGIC_CELLS = 5280
 """Of an up5k."""
+
+Counting = Literal["auto", "tree", "shifted"]
 
 _NAME = "circuit"
 
@@ -52,8 +56,10 @@ class FpgaReport:
         luts: four-input tables after synthesis, with the serial front.
         carries: carry cells.
         flip_flops: registers.
+        memories: blocks of 4 kbit, of 30.
         logic_cells: of `LOGIC_CELLS`, after packing.
         max_mhz: the fastest clock after routing, by nextpnr's timing.
+        counting: as in `Design`, like the next two.
         clocks_an_image: of the serial front: bits that are read, divided by its pins.
         latency_clocks: from the last word to the class.
         images_per_second: at `max_mhz`, images one after the other.
@@ -67,8 +73,10 @@ class FpgaReport:
     luts: int
     carries: int
     flip_flops: int
+    memories: int
     logic_cells: int
     max_mhz: float
+    counting: str
     clocks_an_image: int
     latency_clocks: int
     images_per_second: float
@@ -82,6 +90,59 @@ class FpgaReport:
         return {**asdict(self), "simulated": list(self.simulated), "logic_cells_available": LOGIC_CELLS}
 
 
+@dataclass(frozen=True)
+class Design:
+    """The Verilog that goes on the chip: the circuit's module and its serial front.
+
+    Args:
+        source: both modules.
+        counting: "tree", all votes in one clock by a tree of adders, or "shifted", a few a clock.
+        pins: bits a clock.
+        clocks_an_image: from one image to the next through the serial front.
+        interval: the least number of clocks from one image to the next that the circuit's module itself can take.
+        latency_clocks: from the last word to the class.
+    """
+
+    source: str
+    counting: str
+    pins: int
+    clocks_an_image: int
+    interval: int
+    latency_clocks: int
+
+
+def design(circuit: Circuit, *, pins: int = 8, counting: Counting = "auto", gate_levels: int | None = None) -> Design:
+    """Choose how votes are counted, and write the Verilog.
+
+    Args:
+        circuit: any; simplify it before.
+        pins: bits a clock that the serial front takes, 1 to 32.
+        counting: "tree", "shifted", or "auto": a tree where it may be expected to fit.
+        gate_levels: with a tree, registers also after so many levels of gates; see `verilog`.
+
+    Raises:
+        ArgumentError: pins out of range, or another way of counting.
+    """
+    if not 1 <= pins <= 32:
+        raise ArgumentError("pins", expected="1 to 32, for the package has 39", got=pins, todo="use 8")
+    if counting not in ("auto", "tree", "shifted"):
+        raise ArgumentError("counting", expected="'auto', 'tree' or 'shifted'", got=counting, todo="leave it out")
+    clocks = max(1, -(-len(serial_inputs(circuit)) // pins))
+    if counting == "auto":
+        literals = sum(len(column) for one in count_plan(circuit).classes for column in one.columns)
+        expected = 1.7 * literals + circuit.num_gates + pins * clocks
+        counting = "tree" if expected < 0.75 * LOGIC_CELLS or clocks < 2 else "shifted"
+    if counting == "shifted":
+        clocks = max(2, clocks)
+        text = verilog_shifted(circuit, _NAME, clocks=clocks)
+        interval, late = clocks, shifted_latency(circuit, clocks=clocks)
+    else:
+        text = verilog(circuit, _NAME, pipelined=True, gate_levels=gate_levels)
+        interval, late = 1, latency(circuit, gate_levels=gate_levels)
+    source = text + "\n" + serial_wrapper(circuit, _NAME, pins)
+    return Design(source, counting, pins, clocks, interval, late)
+
+
 def build(
     circuit: Circuit,
     folder: str | Path,
@@ -89,6 +150,7 @@ def build(
     bits: Any = None,
     pins: int = 8,
     seed: int = 1,
+    counting: Counting = "auto",
     gate_levels: int | None = None,
     told: Callable[[str], None] | None = None,
 ) -> FpgaReport:
@@ -98,9 +160,10 @@ def build(
         circuit: any; simplify it before.
         folder: for all files; made if needed.
         bits: images [n, num_inputs] to simulate; 256 random ones if not given.
-        pins: bits a clock that the serial front takes, 1 to 32.
+        pins: as in `design`, like `counting` and `gate_levels`.
         seed: of the placement.
-        gate_levels: registers also after so many levels of gates; see `verilog`.
+        counting: how votes are counted.
+        gate_levels: registers among the gates.
         told: called with what is being done.
 
     Raises:
@@ -109,8 +172,7 @@ def build(
         RefusedError: it does not fit, or a tool failed; its report stays in the folder and the message names it.
         OutputError: a folder that cannot be written to.
     """
-    if not 1 <= pins <= 32:
-        raise ArgumentError("pins", expected="1 to 32, for the package has 39", got=pins, todo="use 8")
+    made = design(circuit, pins=pins, counting=counting, gate_levels=gate_levels)
     for tool in ("yosys", "nextpnr-ice40", "iverilog", "vvp", "yosys-abc"):
         find_tool(tool)
     where = Path(folder)
@@ -121,24 +183,25 @@ def build(
     images = np.random.default_rng(seed).random((256, circuit.num_inputs)) < 0.5 if bits is None else bits
     say = told or (lambda _: None)
     say("synthesis (yosys)")
-    cells = synthesise(circuit, where, pins=pins, gate_levels=gate_levels)
+    cells = synthesise(made, where)
     say("place and route (nextpnr-ice40)")
     placed = place(where, seed)
     say("simulation (iverilog)")
-    wrong, simulated = simulate(circuit, where, images, pins=pins, gate_levels=gate_levels)
+    wrong, simulated = simulate(circuit, made, where, images)
     say("proof (yosys-abc)")
     proven = prove(circuit, circuit, where)
-    clocks = max(1, -(-len(serial_inputs(circuit)) // pins))
     return FpgaReport(
         gates=circuit.num_gates,
         luts=cells["SB_LUT4"],
         carries=cells["SB_CARRY"],
         flip_flops=sum(count for cell, count in cells.items() if cell.startswith("SB_DFF")),
+        memories=cells["SB_RAM40_4K"],
         logic_cells=placed[0],
         max_mhz=placed[1],
-        clocks_an_image=clocks,
-        latency_clocks=latency(circuit, gate_levels=gate_levels),
-        images_per_second=placed[1] * 1e6 / clocks,
+        counting=made.counting,
+        clocks_an_image=made.clocks_an_image,
+        latency_clocks=made.latency_clocks,
+        images_per_second=placed[1] * 1e6 / made.clocks_an_image,
         simulated=simulated,
         wrong=wrong,
         proven=proven,
@@ -146,11 +209,10 @@ def build(
     )
 
 
-def synthesise(circuit: Circuit, folder: Path, *, pins: int = 8, gate_levels: int | None = None) -> Counter[str]:
+def synthesise(made: Design, folder: Path) -> Counter[str]:
     """Write `circuit.v` and have yosys make iCE40 cells of it: how many of each kind. Raises as `build`."""
-    source = verilog(circuit, _NAME, pipelined=True, gate_levels=gate_levels) + "\n" + serial_wrapper(circuit, _NAME, pins)
-    write_whole(folder / f"{_NAME}.v", source)
-    script = f"read_verilog {_NAME}.v; synth_ice40 -top {_NAME}_serial -json {_NAME}.json; write_blif {_NAME}_cells.blif"
+    write_whole(folder / f"{_NAME}.v", made.source)
+    script = f"read_verilog {_NAME}.v; synth_ice40 -top {_NAME}_serial -json {_NAME}.json"
     run_tool("yosys", ["-p", script], folder, log="yosys.log")
     netlist = json.loads((folder / f"{_NAME}.json").read_text(encoding="utf-8"))
     top = netlist["modules"][f"{_NAME}_serial"]
@@ -179,40 +241,28 @@ def place(folder: Path, seed: int = 1) -> tuple[int, float]:
 
 
 def simulate(
-    circuit: Circuit,
-    folder: Path,
-    bits: Any,
-    *,
-    pins: int = 8,
-    gate_levels: int | None = None,
-    serial_images: int = 20,
-    verilog_source: str | None = None,
+    circuit: Circuit, made: Design, folder: Path, bits: Any, *, serial_images: int = 20
 ) -> tuple[int, tuple[int, int]]:
-    """Run the pipelined module on every image, and the serial front on some: wrong classes, and how many were run.
+    """Run the circuit's module on every image, and the serial front on some: wrong classes, and how many were run.
 
     What is expected comes from `Circuit.predict`. Raises as `build`.
 
     Args:
         circuit: what is expected of the module.
+        made: what is run.
         folder: for files.
         bits: images [n, num_inputs].
-        pins: of the serial front.
-        gate_levels: as the module was made with.
         serial_images: the first so many go through the serial front too.
-        verilog_source: modules to run instead of those of `circuit`.
     """
     images: npt.NDArray[np.bool_] = as_bits(bits, circuit.num_inputs).reshape(-1, circuit.num_inputs)
-    source = verilog_source or (
-        verilog(circuit, _NAME, pipelined=True, gate_levels=gate_levels) + "\n" + serial_wrapper(circuit, _NAME, pins)
-    )
-    write_whole(folder / f"{_NAME}.v", source)
+    write_whole(folder / f"{_NAME}.v", made.source)
     write_whole(folder / "vectors.hex", vector_file(images))
     write_whole(folder / "expected.hex", expected_file(circuit.predict(images)))
     wrong = 0
     few = min(serial_images, len(images))
-    benches = [("bench", parallel_bench(circuit, _NAME, len(images), pipelined=True), len(images))]
+    benches = [("bench", parallel_bench(circuit, _NAME, len(images), pipelined=True, interval=made.interval), len(images))]
     if few:
-        benches.append(("serial_bench", serial_bench(circuit, _NAME, few, pins), few))
+        benches.append(("serial_bench", serial_bench(circuit, _NAME, few, made.pins), few))
     for bench, text, count in benches:
         write_whole(folder / f"{bench}.v", text)
         run_tool("iverilog", ["-g2005", "-o", f"{bench}.vvp", f"{_NAME}.v", f"{bench}.v"], folder, log=f"{bench}_build.log")

@@ -22,7 +22,7 @@ from ordinate.logic.verilog_module import Module, Wire
 if TYPE_CHECKING:
     from ordinate.logic.circuit import Circuit
 
-__all__ = ["check_name", "latency", "verilog"]
+__all__ = ["check_name", "count_ones", "gate_module", "input_span", "latency", "tournament", "verilog"]
 
 # by truth table, 0 to 15
 _GATES = (
@@ -73,8 +73,8 @@ def verilog(
     if stage == "gates" and pipelined:
         raise RefusedError("pipelined", expected="False with stage='gates'", got="True", todo="pipeline the whole circuit")
     plan = count_plan(circuit)
-    module, signals = _gates(circuit, thresholds, gate_levels if pipelined else None)
-    ports = [f"input wire {_span(circuit, thresholds)}"]
+    module, signals = gate_module(circuit, thresholds, gate_levels if pipelined else None)
+    ports = [f"input wire {input_span(circuit, thresholds)}"]
     if stage == "gates":
         voting = [signals[signal].name for signal in voting_signals(circuit)]
         ports.append(f"output wire [{max(len(voting), 1) - 1}:0] votes")
@@ -103,7 +103,7 @@ def verilog(
 
 def latency(circuit: Circuit, *, gate_levels: int | None = None) -> int:
     """Clocks from an image to its class in the pipelined module."""
-    module, signals = _gates(circuit, False, gate_levels)
+    module, signals = gate_module(circuit, False, gate_levels)
     return _decide(module, circuit, count_plan(circuit), signals, True).stage
 
 
@@ -118,7 +118,8 @@ def zero() -> str:
     return "1'b0"
 
 
-def _span(circuit: Circuit, thresholds: bool) -> str:
+def input_span(circuit: Circuit, thresholds: bool) -> str:
+    """The input port."""
     if thresholds and circuit.inputs is not None:
         return f"[{8 * circuit.inputs.num_features - 1}:0] x"
     return f"[{circuit.num_inputs - 1}:0] bits"
@@ -129,7 +130,7 @@ def _told(circuit: Circuit, plan: CountPlan) -> str:
     return f"score = (votes + bias) / {circuit.tau:g}; added to the counts before they are compared: {lifts}"
 
 
-def _gates(circuit: Circuit, thresholds: bool, gate_levels: int | None) -> tuple[Module, list[Wire]]:
+def gate_module(circuit: Circuit, thresholds: bool, gate_levels: int | None) -> tuple[Module, list[Wire]]:
     """A module with the circuit's gates, and the wire of each signal; signals that no vote depends on get none."""
     module = Module(gate_levels)
     needed = _needed(circuit)
@@ -180,7 +181,7 @@ def _decide(module: Module, circuit: Circuit, plan: CountPlan, signals: Sequence
         total = Wire("1'b0", 1)
         for power, column in reversed(list(enumerate(plan.classes[place].columns))):
             literals = [found[one] if one >= 0 else _complement(module, found[~one]) for one in column]
-            counted = _count(module, literals) if literals else None
+            counted = count_ones(module, literals) if literals else None
             if power == len(plan.classes[place].columns) - 1:
                 total = counted or total
             else:  # Horner: twice what the higher powers gave, plus this column
@@ -190,18 +191,13 @@ def _decide(module: Module, circuit: Circuit, plan: CountPlan, signals: Sequence
             size = max(total.width, lift.bit_length()) + 1
             total = module.operation((total,), lambda x, size=size, lift=lift: f"{x} + {size}'d{lift}", size, "s")  # type: ignore[misc]
         entries.append((total, Wire(f"{width}'d{place}", width)))
-    while len(entries) > 1:
-        entries = [
-            _greater(module, *entries[place : place + 2]) if place + 1 < len(entries) else entries[place]
-            for place in range(0, len(entries), 2)
-        ]
-    winner = entries[0][1]
+    winner = tournament(module, entries)
     if not pipelined:
         return winner
     return module.register(winner) if winner.stage == 0 else winner
 
 
-def _count(module: Module, literals: list[Wire]) -> Wire:
+def count_ones(module: Module, literals: Sequence[Wire]) -> Wire:
     """The number of ones, by a balanced tree: three bits at the leaves, two sums and a carry-in an adder."""
     if len(literals) == 1:
         return literals[0]
@@ -214,7 +210,7 @@ def _count(module: Module, literals: list[Wire]) -> Wire:
             "s",
         )
     half = (len(literals) - 1) // 2
-    left, right = _count(module, literals[:half]), _count(module, literals[half:-1])
+    left, right = count_ones(module, literals[:half]), count_ones(module, literals[half:-1])
     width = max(left.width, right.width) + 1
 
     def carried(x: str, y: str, z: str) -> str:
@@ -236,6 +232,22 @@ def _double_and_add(module: Module, high: Wire, low: Wire | None) -> Wire:
         return module.operation((high,), lambda x: f"{{{x}, 1'b0}}", high.width + 1, "s", levels=0)
     width = max(high.width + 1, low.width) + 1
     return module.operation((high, low), lambda x, y: f"{{1'b0, {x}, 1'b0}} + {y}", width, "s")
+
+
+def tournament(module: Module, entries: Sequence[tuple[Wire, Wire]]) -> Wire:
+    """The number of the entry with the greatest sum, of equal ones the first.
+
+    Args:
+        module: gets the comparators.
+        entries: sums and numbers, in the plan's order.
+    """
+    left = list(entries)
+    while len(left) > 1:
+        left = [
+            _greater(module, *left[place : place + 2]) if place + 1 < len(left) else left[place]
+            for place in range(0, len(left), 2)
+        ]
+    return left[0][1]
 
 
 def _greater(module: Module, first: tuple[Wire, Wire], second: tuple[Wire, Wire]) -> tuple[Wire, Wire]:

@@ -36,7 +36,7 @@ def expected_file(classes: npt.NDArray[np.int64]) -> str:
     return "".join(f"{int(one):x}\n" for one in classes)
 
 
-def parallel_bench(circuit: Circuit, name: str, images: int, *, pipelined: bool) -> str:
+def parallel_bench(circuit: Circuit, name: str, images: int, *, pipelined: bool, interval: int = 1) -> str:
     """A bench that applies every vector, compares every class, and prints `PASS n` or the first vectors that differ.
 
     It reads `vectors.hex` and `expected.hex` from the folder it runs in. The pipelined module gets an image every clock.
@@ -46,6 +46,7 @@ def parallel_bench(circuit: Circuit, name: str, images: int, *, pipelined: bool)
         name: of the module.
         images: how many vectors the files hold.
         pipelined: whether the module is.
+        interval: clocks from one image to the next, for the module of `verilog_shifted`.
     """
     width, span = class_width(circuit), circuit.num_inputs
     head = f"""// applies {images} vectors to {name} and compares every class
@@ -97,12 +98,16 @@ endmodule
   wire out_valid;
   {name} dut (.clk(clk), .in_valid(in_valid), .bits(bits), .class_index(class_index), .out_valid(out_valid));
   always #5 clk = ~clk;
+  integer wait_clocks = 0;
   always @(negedge clk) begin
     if (out_valid === 1'b1) compare;
-    if (seen == {images} || sent > {images + latency(circuit) + 8}) finish;
-    in_valid = sent < {images};
-    if (sent < {images}) bits = vectors[sent];
-    sent = sent + 1;
+    if (seen == {images} || wait_clocks > {interval * images + latency(circuit) + 2 * interval + 40}) finish;
+    in_valid = sent < {images} && wait_clocks % {interval} == 0;
+    if (in_valid) begin
+      bits = vectors[sent];
+      sent = sent + 1;
+    end
+    wait_clocks = wait_clocks + 1;
   end
 endmodule
 """
@@ -198,7 +203,7 @@ module {name}_serial_bench;
       end
       seen = seen + 1;
     end
-    if (seen == {images} || idle > {latency(circuit) + 20}) begin
+    if (seen == {images} || idle > {latency(circuit) + words + 40}) begin
       if (wrong == 0 && seen == {images}) $display("PASS %0d", seen); else $display("FAIL %0d of %0d", wrong, seen);
       $finish;
     end

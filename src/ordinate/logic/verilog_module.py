@@ -34,10 +34,11 @@ class Module:
 
     Args:
         limit: levels of logic after which `operation` puts a register; None for none.
+        mark: what its names begin with, where several stand in one text.
     """
 
-    def __init__(self, limit: int | None) -> None:
-        self.limit = limit
+    def __init__(self, limit: int | None, mark: str = "") -> None:
+        self.limit, self.mark = limit, mark
         self.wires: list[str] = []
         self.registers: list[str] = []
         self.clocked: list[str] = []
@@ -47,7 +48,7 @@ class Module:
     def name(self, prefix: str) -> str:
         """A name that is not taken."""
         self._count += 1
-        return f"{prefix}{self._count}"
+        return f"{self.mark}{prefix}{self._count}"
 
     def wire(self, expression: str, width: int, stage: int, depth: int, prefix: str) -> Wire:
         """A wire that is assigned an expression."""

@@ -19,6 +19,7 @@ def fpga(
     images: Annotated[int | None, typer.Option("--images", help="Test images to simulate; else all.")] = None,
     pins: Annotated[int, typer.Option("--pins", help="Bits a clock that the chip takes.")] = 8,
     seed: Annotated[int, typer.Option("--seed", help="Of the placement.")] = 1,
+    counting: Annotated[str, typer.Option("--counting", help="tree, shifted (a few votes a clock), or auto.")] = "auto",
     gate_levels: Annotated[
         int | None, typer.Option("--gate-levels", help="A register also after so many levels of gates.")
     ] = None,
@@ -43,7 +44,16 @@ def fpga(
     given = Circuit.load(circuit)
     tested = test_images(given, data, None, check=not other_data)
     with steps("fpga") as say:
-        report = build(given, out, bits=tested.bits[:images], pins=pins, seed=seed, gate_levels=gate_levels, told=say)
+        report = build(
+            given,
+            out,
+            bits=tested.bits[:images],
+            pins=pins,
+            seed=seed,
+            counting=counting,  # type: ignore[arg-type]
+            gate_levels=gate_levels,
+            told=say,
+        )
     told = report.to_dict()
     if as_json:
         answer_json(told)
