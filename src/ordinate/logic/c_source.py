@@ -155,10 +155,10 @@ def _in_order(circuit: Circuit) -> bool:
 
 def _comparison(circuit: Circuit) -> str:
     if circuit.inputs is None:
-        return "row[j] != 0"
-    least_reached = f"row[{'j' if _in_order(circuit) else 'NAME_feature[j]'}] >= NAME_least[j]"
+        return "(row)[j] != 0"
+    reached = f"(row)[{'j' if _in_order(circuit) else 'NAME_feature[j]'}] >= NAME_least[j]"
     never = bool((np.floor(circuit.inputs.threshold) + 1 > 255).any())
-    return f"({least_reached}) & NAME_ever[j]" if never else least_reached
+    return f"({reached}) & NAME_ever[j]" if never else reached
 
 
 def _numbers(values: list[int] | list[str]) -> str:

@@ -21,6 +21,7 @@ HEAD = """\
 #define NAME_INPUTS @NUM_INPUTS@
 #define NAME_FEATURES @NUM_FEATURES@
 #define NAME_CLASSES @NUM_CLASSES@
+#define NAME_PADDED ((NAME_INPUTS + 7) / 8 * 8)
 
 #if defined(__GNUC__) && !defined(NAME_WORD64)
 #if defined(__AVX512F__)
@@ -44,6 +45,8 @@ void NAME_block(const NAME_word *in, NAME_word *v);
 
 PACK = """
 @TABLES@
+#define NAME_bit(row, j) (@COMPARISON@)
+
 static const uint32_t NAME_outputs[@NUM_OUTPUTS@] = {@OUTPUT_SLOTS@};
 
 static const NAME_word *NAME_output(const NAME_word *in, const NAME_word *v, int k)
@@ -51,28 +54,57 @@ static const NAME_word *NAME_output(const NAME_word *in, const NAME_word *v, int
   return NAME_outputs[k] < NAME_INPUTS ? in + NAME_outputs[k] : v + (NAME_outputs[k] - NAME_INPUTS);
 }
 
-/* up to NAME_IMAGES rows into words; rows that are not there count as zeros */
+/* eight bytes as a word, the first one lowest */
+static uint64_t NAME_eight(const uint8_t *bytes)
+{
+  uint64_t w = 0;
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+  memcpy(&w, bytes, sizeof w);
+#else
+  for (int k = 0; k < 8; k++)
+    w |= (uint64_t)bytes[k] << (8 * k);
+#endif
+  return w;
+}
+
+#define NAME_SWAP(a, b, shift, mask)              \\
+  do {                                            \\
+    const NAME_word t = (((a) >> shift) ^ (b)) & mask; \\
+    b ^= t;                                       \\
+    a ^= t << shift;                              \\
+  } while (0)
+
+/* Up to NAME_IMAGES rows into words; rows that are not there count as zeros. Eight rows become bytes, a bit a row; then the
+   bytes of eight inputs and eight such groups change places, in all lanes at once. */
 static void NAME_pack(const uint8_t *rows, size_t n, NAME_word *in)
 {
-  static const uint8_t none[NAME_INPUTS];
-  uint8_t eights[8 * NAME_LANES][NAME_INPUTS];
-  uint64_t lanes[NAME_LANES];
+  static const uint8_t none[NAME_FEATURES];
+  static const uint64_t halves = 0x00000000FFFFFFFFu, pairs = 0x0000FFFF0000FFFFu, bytes = 0x00FF00FF00FF00FFu;
+  uint8_t eight[NAME_PADDED] = {0};
+  uint64_t block[NAME_PADDED / 8][8][NAME_LANES];
   for (size_t g = 0; g < 8 * NAME_LANES; g++) {
-    memcpy(eights[g], none, sizeof none);
-    for (size_t k = 0; k < 8 && 8 * g + k < n; k++) {
-      const uint8_t *row = rows + (8 * g + k) * NAME_FEATURES;
-      for (size_t j = 0; j < NAME_INPUTS; j++)
-        eights[g][j] |= (uint8_t)((@COMPARISON@) << k);
-    }
+    const uint8_t *row[8];
+    for (size_t k = 0; k < 8; k++)
+      row[k] = 8 * g + k < n ? rows + (8 * g + k) * NAME_FEATURES : none;
+    const uint8_t *r0 = row[0], *r1 = row[1], *r2 = row[2], *r3 = row[3];
+    const uint8_t *r4 = row[4], *r5 = row[5], *r6 = row[6], *r7 = row[7];
+    for (size_t j = 0; j < NAME_INPUTS; j++)
+      eight[j] = (uint8_t)((NAME_bit(r0, j) ? 1 : 0) | (NAME_bit(r1, j) ? 2 : 0) | (NAME_bit(r2, j) ? 4 : 0) |
+                           (NAME_bit(r3, j) ? 8 : 0) | (NAME_bit(r4, j) ? 16 : 0) | (NAME_bit(r5, j) ? 32 : 0) |
+                           (NAME_bit(r6, j) ? 64 : 0) | (NAME_bit(r7, j) ? 128 : 0));
+    for (size_t j = 0; j < NAME_PADDED / 8; j++)
+      block[j][g % 8][g / 8] = NAME_eight(eight + 8 * j);
   }
-  for (size_t j = 0; j < NAME_INPUTS; j++) {
-    for (size_t l = 0; l < NAME_LANES; l++) {
-      uint64_t w = 0;
-      for (size_t g = 0; g < 8; g++)
-        w |= (uint64_t)eights[8 * l + g][j] << (8 * g);
-      lanes[l] = w;
-    }
-    memcpy(in + j, lanes, sizeof lanes);
+  for (size_t j = 0; j < NAME_PADDED / 8; j++) {
+    NAME_word w[8];
+    memcpy(w, block[j], sizeof w);
+    for (int g = 0; g < 4; g++)
+      NAME_SWAP(w[g], w[g + 4], 32, halves);
+    for (int g = 0; g < 8; g += g % 2 ? 3 : 1)
+      NAME_SWAP(w[g], w[g + 2], 16, pairs);
+    for (int g = 0; g < 8; g += 2)
+      NAME_SWAP(w[g], w[g + 1], 8, bytes);
+    memcpy(in + 8 * j, w, sizeof w);
   }
 }
 """
@@ -84,7 +116,7 @@ void NAME_scores(const uint8_t *rows, size_t n, double *scores);
 /* the class of each of n rows [n][NAME_FEATURES]: the greatest score, of equal ones the first */
 void NAME_predict(const uint8_t *rows, size_t n, int32_t *classes)
 {
-  NAME_word in[NAME_INPUTS], v[NAME_SLOTS];
+  NAME_word in[NAME_PADDED], v[NAME_SLOTS];
   uint64_t lanes[@CLASS_BITS@][NAME_LANES];
   for (size_t start = 0; start < n; start += NAME_IMAGES) {
     const size_t here = n - start < NAME_IMAGES ? n - start : NAME_IMAGES;
@@ -92,11 +124,12 @@ void NAME_predict(const uint8_t *rows, size_t n, int32_t *classes)
     NAME_block(in, v);
     for (int k = 0; k < @CLASS_BITS@; k++)
       memcpy(lanes[k], NAME_output(in, v, k), sizeof lanes[k]);
-    for (size_t i = 0; i < here; i++) {
-      uint32_t found = 0;
+    for (size_t l = 0; 64 * l < here; l++) {
+      int32_t found[64] = {0};
       for (int k = 0; k < @CLASS_BITS@; k++)
-        found |= (uint32_t)(lanes[k][i / 64] >> (i % 64) & 1) << k;
-      classes[start + i] = (int32_t)found;
+        for (int i = 0; i < 64; i++)
+          found[i] |= (int32_t)((lanes[k][l] >> i & 1) << k);
+      memcpy(classes + start + 64 * l, found, (here - 64 * l < 64 ? here - 64 * l : 64) * sizeof *found);
     }
   }
 }
@@ -106,7 +139,7 @@ void NAME_scores(const uint8_t *rows, size_t n, double *scores)
 {
   static const int starts[NAME_CLASSES] = {@COUNT_STARTS@}, widths[NAME_CLASSES] = {@COUNT_WIDTHS@};
   static const double offset[NAME_CLASSES] = {@OFFSETS@}, bias[NAME_CLASSES] = {@BIAS@};
-  NAME_word in[NAME_INPUTS], v[NAME_SLOTS];
+  NAME_word in[NAME_PADDED], v[NAME_SLOTS];
   uint64_t lanes[NAME_LANES];
   for (size_t start = 0; start < n; start += NAME_IMAGES) {
     const size_t here = n - start < NAME_IMAGES ? n - start : NAME_IMAGES;
