@@ -22,7 +22,7 @@ def paths(given: Mapping[str, Mapping[str, Sequence[Pose]]], towards: Drive, awa
         towards: a drive to a target by the brain.
         away: the same with the other axons.
     """
-    with canvas(2, height=3.6, widths=(1, 1.2)) as (figure, (left, right)):
+    with canvas(2, height=3.9, widths=(1, 1.2)) as (figure, (left, right)):
         for body, (name, pairs) in enumerate(given.items()):
             for (pair, poses), series in zip(pairs.items(), SERIES, strict=False):
                 left.plot(
@@ -38,7 +38,7 @@ def paths(given: Mapping[str, Mapping[str, Sequence[Pose]]], towards: Drive, awa
         left.set(title="Given drives, half a second", xlabel="ahead, mm", ylabel="to the left, mm")
         left.set_aspect("equal", adjustable="datalim")
         left.grid(color=GRID)
-        left.legend(fontsize=6.5)
+        figure.legend(handles=left.get_legend_handles_labels()[0], loc="outside lower left", ncols=3, fontsize=7)
         for driven, series in ((towards, SERIES[2]), (away, SERIES[3])):
             draw_path(
                 right, driven, label=f"axons {driven.settings['axons']}", color=series["color"], linestyle=series["linestyle"]
