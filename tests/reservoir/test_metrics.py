@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.metrics import mean_squared_error, r2_score
@@ -15,6 +15,7 @@ from ordinate.reservoir import metrics
 SERIES = arrays(np.float64, (20, 2), elements=st.floats(-10, 10))
 
 
+@settings(max_examples=30, deadline=None)
 @given(SERIES, SERIES)
 def test_rmse_and_r_squared_are_those_of_scikit_learn(target, predicted):
     assert metrics.rmse(target, predicted) == pytest.approx(mean_squared_error(target, predicted) ** 0.5, abs=1e-12)
@@ -35,6 +36,7 @@ def test_the_mean_of_the_target_scores_1_by_std_whatever_its_scale():
     assert metrics.nrmse_by_std(target, np.broadcast_to(target.mean(axis=0), target.shape)) == pytest.approx(1)
 
 
+@settings(max_examples=30, deadline=None)
 @given(st.floats(0.1, 100), st.floats(-100, 100))
 def test_by_std_and_by_range_do_not_see_a_change_of_units(scale, shift):
     generator = np.random.default_rng(1)
