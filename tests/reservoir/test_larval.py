@@ -15,7 +15,8 @@ from ordinate.reservoir import Connectome
 from ordinate.reservoir.larval import larval_orientation
 
 TABLES = {
-    "all-all_connectivity_matrix.csv": ",11,12,21,22\n11,0.0,3.0,0.0,1.0\n12,0.0,0.0,0.0,0.0\n21,0.0,0.0,0.0,2.0\n22,0.0,0.0,0.0,0.0\n",
+    "all-all_connectivity_matrix.csv": ",11,12,21,22\n11,0.0,3.0,0.0,1.0\n12,0.0,0.0,0.0,0.0\n"
+    "21,0.0,0.0,0.0,2.0\n22,0.0,0.0,0.0,0.0\n",
     "annotations.csv": "left_id,right_id,celltype,additional_annotations,level_7_cluster\n11,21,sensory,olfactory;visual,0\n"
     "12,no pair,PN,no official annotation,1\n",
     "inputs.csv": ",axon_input,dendrite_input\n11,0.0,0.0\n12,1.0,3.0\n21,0.0,0.0\n22,3.0,0.0\n99,4.0,4.0\n",

@@ -14,7 +14,7 @@ from ordinate.reservoir.spectrum import leading_eigenvalue, leading_mode, spectr
 
 
 @given(st.integers(0, 10**6), st.floats(0.02, 0.5), st.booleans())
-@settings(max_examples=30)
+@settings(max_examples=30, deadline=None)
 def test_the_radius_is_that_of_a_dense_solver(seed, density, signed):
     generator = np.random.default_rng(seed)
     matrix = (generator.random((40, 40)) < density) * generator.integers(1, 9, (40, 40))

@@ -20,7 +20,8 @@ __all__ = ["PAD", "Layout", "lay_out"]
 PAD = 8
 """Edges a row is padded to a multiple of: as many float32 as an AVX register holds."""
 
-_DENOMINATORS = range(1, 9)
+_LARGEST_COUNT = 255
+_EARLY = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,8 +74,8 @@ def lay_out(incoming: sparse.csr_array) -> Layout:
 def _counts(incoming: sparse.csr_array, lengths: npt.NDArray[np.int64]) -> tuple[npt.NDArray[Any], npt.NDArray[np.float32]]:
     """Small whole numbers and a factor a row that together are the weights, where there are such; else the weights and ones.
 
-    Weights come from counts by a factor a neuron, so within a row their ratios are those of counts. The smallest count of a
-    row is rarely 1 divided by more than eight.
+    Weights come from counts by a factor a neuron, so within a row their ratios are those of counts: what is looked for is the
+    count that the smallest weight of the row stands for.
     """
     weights = np.asarray(incoming.data, dtype=np.float64)
     ones = np.ones(lengths.size, dtype=np.float32)
@@ -85,17 +86,20 @@ def _counts(incoming: sparse.csr_array, lengths: npt.NDArray[np.int64]) -> tuple
     smallest = np.ones(lengths.size)
     smallest[filled] = np.minimum.reduceat(np.abs(weights), incoming.indptr[filled])
     row = np.repeat(np.arange(lengths.size), lengths)
-    unit, settled = smallest.copy(), np.zeros(lengths.size, dtype=bool)
-    for denominator in _DENOMINATORS:
-        ratio = weights / smallest[row] * denominator
-        whole = np.abs(ratio - np.round(ratio)) <= tolerance * np.abs(ratio)
-        fits = ~settled
-        fits[filled] &= np.logical_and.reduceat(whole, incoming.indptr[filled])
-        unit[fits] = smallest[fits] / denominator
-        settled |= fits
-        if settled.all():
+    unit, open_ = smallest.copy(), lengths > 0
+    for denominator in range(1, _LARGEST_COUNT + 1):
+        if denominator > _EARLY and open_.sum() > filled.size / 2:  # no counts: looking on would only take time
             break
-    else:
+        edges = np.flatnonzero(open_[row])
+        ratio = weights[edges] / smallest[row[edges]] * denominator
+        broken = np.abs(ratio - np.round(ratio)) > tolerance * np.abs(ratio)
+        fits = open_.copy()
+        fits[row[edges][broken]] = False
+        unit[fits] = smallest[fits] / denominator
+        open_ &= ~fits
+        if not open_.any():
+            break
+    if open_.any():
         return weights.astype(np.float32), ones
     counts = np.round(weights / unit[row])
     for dtype in (np.uint8, np.int8):

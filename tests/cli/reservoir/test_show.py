@@ -1,0 +1,73 @@
+"""`ordinate reservoir show`: tables, JSON and a picture, and one line where it is used wrongly."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from ordinate.cli.app import app
+
+DATA = Path(__file__).resolve().parents[3].parent / "shared" / "data" / "larval-drosophila"
+
+
+def show(*words: str):
+    return CliRunner().invoke(app, ["reservoir", "show", *words])
+
+
+def test_without_data_the_synthetic_connectome_is_shown_and_it_says_so():
+    done = show()
+    assert done.exit_code == 0, done.stderr
+    assert "spectral radius" in done.stdout
+    assert "nothing in the file proves it" in done.stdout
+    assert "no --data: a small synthetic connectome, not a brain" in done.stderr
+
+
+def test_json_counts_what_was_selected():
+    told = json.loads(show("--json", "--select", "interneuron & left").stdout)
+    assert told["neurons"] == 28
+    assert told["sides"] == {"left": 28, "right": 0, "unknown": 0}
+    assert told["orientation"] is None
+
+
+def test_a_table_of_edges_is_shown(tmp_path):
+    (tmp_path / "edges.csv").write_text("pre,post,count\na,b,3\nb,a,12\n")
+    told = json.loads(show("--data", str(tmp_path / "edges.csv"), "--json").stdout)
+    assert (told["neurons"], told["edges"], told["synapses"]) == (2, 2, 15)
+    assert told["spectral_radius"] == pytest.approx(6)
+
+
+def test_a_picture_is_written_whole(tmp_path):
+    done = show("--out", str(tmp_path / "new" / "brain.svg"))
+    assert done.exit_code == 0, done.stderr
+    assert [path.name for path in (tmp_path / "new").iterdir()] == ["brain.svg"]
+    assert "<svg" in (tmp_path / "new" / "brain.svg").read_text()[:1000]
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="the larval connectome is not at hand")
+def test_the_larval_brain_is_shown_with_its_proof_of_orientation():
+    told = json.loads(show("--data", str(DATA), "--json").stdout)
+    assert (told["neurons"], told["edges"], told["synapses"]) == (2952, 110_677, 352_611)
+    assert told["spectral_radius"] == pytest.approx(297.14, abs=0.005)
+    assert told["leading_mode"]["by_kind"]["LN"] == pytest.approx(0.68, abs=0.005)
+    assert told["orientation"]["proved"] is True
+    assert told["orientation"]["row_excess"] == 0 < told["orientation"]["transposed_row_excess"]
+
+
+def test_wrong_use_is_one_line_and_exit_2(tmp_path):
+    (tmp_path / "broken.zip").write_bytes(b"PK no zip")
+    (tmp_path / "bad.csv").write_text("pre,post,count\na,b,-3\n")
+    for words, said in (
+        (["--data", str(tmp_path / "none.zip")], "nothing there"),
+        (["--data", str(tmp_path / "broken.zip")], "a damaged one"),
+        (["--data", str(tmp_path / "bad.csv")], "a count, 0 or more, got -3"),
+        (["--select", "sensory &"], "no word in"),
+        (["--select", "kenyon"], "a word that some neuron"),
+        (["--out", str(tmp_path / "a.gif")], ".png or .svg"),
+    ):
+        done = show(*words)
+        assert done.exit_code == 2, words
+        assert said in done.stderr
+        assert len([line for line in done.stderr.strip().splitlines() if "no --data" not in line]) == 1
