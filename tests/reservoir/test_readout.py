@@ -124,6 +124,7 @@ def test_fitting_on_changes_the_solution_and_leaves_the_given_arrays_alone():
         (lambda: RidgeReadout().solve(), RefusedError, "none so far; call partial_fit first"),
         (lambda: RidgeReadout().partial_fit(np.ones(3), np.ones(3)), ShapeError, r"states: expected \[T, columns\]"),
         (lambda: RidgeReadout().partial_fit(np.ones((0, 3)), np.ones((0, 1))), ShapeError, "none of them 0"),
+        (lambda: RidgeReadout().partial_fit(np.ones((1, 50_000)), np.ones((1, 1))), RefusedError, "at most 40,000 .* 19 GiB"),
         (lambda: RidgeReadout().partial_fit(np.ones((3, 2)), np.ones((4, 1))), ShapeError, "one row for each of 3 states"),
         (lambda: RidgeReadout().partial_fit(np.full((3, 2), np.nan), np.ones((3, 1))), ArgumentError, "states: .*less gain"),
         (lambda: RidgeReadout().partial_fit(np.ones((3, 2)), np.full((3, 1), np.inf)), ArgumentError, "targets: .*finite"),

@@ -23,6 +23,9 @@ FloatArray = npt.NDArray[np.float64]
 _BLOCK_STEPS = 4096
 """States are centred and widened to float64 in blocks of so many: the only memory beside the sums."""
 
+_MOST_NEURONS = 40_000
+"""The sums of more would take above 12 GiB, and solving them hours."""
+
 
 class RidgeReadout:
     """A linear readout W, b that minimises Σ_t |y(t) - W' x(t) - b|² + ridge |W|², gathered as a stream.
@@ -64,6 +67,7 @@ class RidgeReadout:
         Raises:
             ShapeError: steps that differ, or other numbers of neurons or targets than before.
             ArgumentError: NaN or infinity.
+            RefusedError: more neurons than moments can be kept of.
         """
         x, y = _flat("states", states), _flat("targets", targets)
         if len(x) != len(y):
@@ -156,6 +160,13 @@ class RidgeReadout:
 
     def _prepare(self, num_states: int, num_targets: int) -> None:
         if self._moments is None:
+            if num_states > _MOST_NEURONS:
+                raise RefusedError(
+                    "states",
+                    expected=f"at most {_MOST_NEURONS:,} neurons to read",
+                    got=f"{num_states:,}, whose moments would take {8 * num_states**2 / 2**30:.0f} GiB",
+                    todo="read some of them: record=..., or the estimators' readout=...",
+                )
             self._moments = np.zeros((num_states, num_states))
             self._cross = np.zeros((num_states, num_targets))
             self._mean, self._target_mean = np.zeros(num_states), np.zeros(num_targets)
