@@ -93,6 +93,7 @@ def test_one_setting_can_be_drawn(tmp_path: Path) -> None:
         (["--null", "scrambled"], "null: expected one of"),
         (["--normalisation", "rows"], "normalisation: expected one of"),
         (["--data", "nowhere.zip"], "nowhere.zip"),
+        (["--neurons", "neurons.csv"], "--neurons: expected a table of edges as --data, got none"),
         (["--draws", "0", "--out", "it.gif"], "path: expected a name that ends in .png or .svg"),
     ],
 )
@@ -102,6 +103,17 @@ def test_wrong_use_is_one_line_and_exit_2(words: list[str], told: str) -> None:
     lines = [line for line in done.stderr.strip().splitlines() if "no --data" not in line]
     assert len(lines) == 1
     assert told in lines[0]
+
+
+def test_a_table_of_edges_is_measured_with_what_a_table_of_neurons_says(tmp_path: Path) -> None:
+    (tmp_path / "edges.csv").write_text("pre,post,count\na,c,3\na,d,1\nb,c,1\nb,d,3\n")
+    (tmp_path / "neurons.csv").write_text("id,side,kind\na,left,sensory\nb,right,sensory\nc,left,motor\nd,right,motor\n")
+    told = json.loads(
+        run("--data", str(tmp_path / "edges.csv"), "--neurons", str(tmp_path / "neurons.csv"), "--activation", "identity",
+            "--steps", "2", "--draws", "0", "--json").stdout
+    )  # fmt: skip
+    assert told["readout"] == "motor"
+    assert np.array(told["table"]) == pytest.approx(np.array([[0.75, 0.25], [0.25, 0.75]]))
 
 
 def test_a_damaged_zip_is_told(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ordinate.cli.reservoir.connectomes import DATA_HELP, READOUT_HELP, STIMULUS_HELP
+from ordinate.cli.reservoir.connectomes import DATA_HELP, NEURONS_HELP, READOUT_HELP, STIMULUS_HELP
 
 if TYPE_CHECKING:
     from ordinate.reservoir.body import Body
@@ -21,6 +21,7 @@ BODIES = ("kinematic", "refitted", "neuromechfly")
 
 def drive(
     data: Annotated[Path | None, typer.Option("--data", metavar="FILE", help=DATA_HELP)] = None,
+    neurons: Annotated[Path | None, typer.Option("--neurons", metavar="FILE", help=NEURONS_HELP)] = None,
     stimulus: Annotated[str, typer.Option(metavar="QUERY", help=STIMULUS_HELP)] = "sensory",
     readout: Annotated[str | None, typer.Option(metavar="QUERY", help=READOUT_HELP)] = None,
     target: Annotated[
@@ -93,7 +94,7 @@ def drive(
     if picture not in ("png", "svg", "both"):
         raise ArgumentError("--format", expected="png, svg or both", got=picture, todo="choose one")
     senses = _senses(target, schedule)
-    connectome = given_connectome(data, seed)
+    connectome = given_connectome(data, seed, neurons)
     if data is None:
         typer.echo("no --data: a small synthetic connectome, not a brain", err=True)
     brain = Brain(

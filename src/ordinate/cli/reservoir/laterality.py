@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ordinate.cli.reservoir.connectomes import DATA_HELP, READOUT_HELP, STIMULUS_HELP
+from ordinate.cli.reservoir.connectomes import DATA_HELP, NEURONS_HELP, READOUT_HELP, STIMULUS_HELP
 
 if TYPE_CHECKING:
     from ordinate.reservoir.connectome import Connectome
@@ -21,6 +21,7 @@ _SEVERAL = "; several, separated by commas, make a sweep."
 
 def laterality(
     data: Annotated[Path | None, typer.Option("--data", metavar="FILE", help=DATA_HELP)] = None,
+    neurons: Annotated[Path | None, typer.Option("--neurons", metavar="FILE", help=NEURONS_HELP)] = None,
     stimulus: Annotated[str, typer.Option(metavar="QUERY", help=STIMULUS_HELP)] = "sensory",
     readout: Annotated[str | None, typer.Option(metavar="QUERY", help=READOUT_HELP)] = None,
     steps: Annotated[str, typer.Option(metavar="N", help="Steps until the output cells are read" + _SEVERAL)] = "5",
@@ -70,7 +71,7 @@ def laterality(
         "normalisations": tuple(normalisation.split(",")),
         "thresholds": _numbers("--threshold", threshold, float),
     }
-    connectome = given_connectome(data, seed)
+    connectome = given_connectome(data, seed, neurons)
     if data is None:
         typer.echo("no --data: a small synthetic connectome, not a brain", err=True)
     cells = (stimulus, default_readout(connectome) if readout is None else readout)
