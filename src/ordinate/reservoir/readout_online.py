@@ -143,7 +143,7 @@ def force(
         readout: of N states and O outputs; it is changed in place.
         targets: what the outputs are to be, [T, O].
         inputs: external inputs [T, F], or None where the reservoir has no input channel.
-        state: to start from; by default the reservoir at rest.
+        state: to start from; by default the reservoir at rest, where without inputs, bias and weights nothing ever moves.
         every: learn at every so many steps; outputs are fed back at each.
 
     Raises:
