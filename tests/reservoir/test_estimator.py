@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.linear_model import Ridge
-from sklearn.model_selection import GridSearchCV, TimeSeriesSplit
+from sklearn.model_selection import GridSearchCV, TimeSeriesSplit, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
@@ -235,6 +235,17 @@ def test_several_sequences_each_start_from_rest():
     assert batch.score(stacked, wanted) == pytest.approx(
         1 - ((batch.predict(stacked) - wanted)[:, 30:] ** 2).sum() / ((wanted[:, 30:] - wanted[:, 30:].mean()) ** 2).sum()
     )
+
+
+def test_cross_validation_over_sequences_and_over_the_steps_of_one():
+    stacked, wanted = (np.stack([series(150, seed)[part] for seed in range(4)]) for part in (0, 1))
+    by_sequence = cross_val_score(model(ridge=1e-4), stacked, wanted, cv=4)
+    by_list = cross_val_score(model(ridge=1e-4), list(stacked), list(wanted), cv=4)
+    np.testing.assert_allclose(by_sequence, by_list)
+    expected = model(ridge=1e-4).fit(stacked[1:], wanted[1:]).score(stacked[:1], wanted[:1])
+    assert by_sequence[0] == pytest.approx(expected)
+    X, y = series(600)
+    assert cross_val_score(model(ridge=1e-3), X, y, cv=TimeSeriesSplit(2)).shape == (2,)
 
 
 def test_a_long_sequence_runs_in_chunks_with_the_same_result(monkeypatch):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.linear_model import RidgeClassifier
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
 
 from ordinate.errors import ArgumentError, ArgumentTypeError, ShapeError
@@ -71,6 +71,13 @@ def test_each_sequence_is_run_alone_from_rest_whatever_stands_beside_it_and_of_a
     alone = np.array([fitted.decision_function([part])[0] for part in parts])
     np.testing.assert_allclose(alone, together, atol=1e-9)
     np.testing.assert_allclose(fitted.decision_function(parts[::-1]), together[::-1], atol=1e-9)
+
+
+def test_cross_validation_over_sequences_of_an_array_and_of_a_list():
+    X, y = order_of_two_pulses()
+    by_array, by_list = (cross_val_score(model(), told, y, cv=3) for told in (X, list(X)))
+    np.testing.assert_array_equal(by_array, by_list)
+    assert by_array.mean() > 0.85
 
 
 def test_a_small_batch_budget_gives_the_same_result(monkeypatch):
