@@ -26,6 +26,7 @@ COMMANDS = {
     "verify": "Hold position code to its laws, and name the fault.",
     "golden": "Print golden vectors that a port can be held to.",
     "sweep": "Train short, test long: measure which encoding carries.",
+    "choose": "Which encoding, from what was measured.",
     "reservoir": "A connectome as a recurrent network: left, right, a body.",
     "logic": "Networks of logic gates: from images to a circuit on a chip.",
 }

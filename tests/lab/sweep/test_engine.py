@@ -127,7 +127,7 @@ def test_a_run_that_is_killed_goes_on_where_it_was_and_ends_with_the_same_rows(t
 @pytest.mark.filterwarnings("ignore")
 def test_a_dask_cluster_that_loses_a_worker_gives_the_same_rows(tmp_path: Path) -> None:
     distributed = pytest.importorskip("distributed")
-    wanted, store = cells(8, steps=150), Store(tmp_path / "dask")
+    wanted, store = cells(8, steps=80), Store(tmp_path / "dask")
     killed: list[int] = []
     with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
         workers = [worker.pid for worker in cluster.workers.values()]

@@ -31,7 +31,7 @@ def test_what_is_written_is_found_again(tmp_path: Path, record: Make) -> None:
 
 def test_folders_are_merged_by_copying(tmp_path: Path, record: Make) -> None:
     one, other = Store(tmp_path / "one"), Store(tmp_path / "other")
-    rows = [record(name, seed, {64: 1.0, 128: 0.5}) for name in ("alibi", "rope") for seed in (0, 1)]
+    rows = [record(name, seed, {64: 1.0, 128: 0.5}) for name in ("alibi", "rope", "sandwich") for seed in (0, 1)]
     for place, row in enumerate(rows):
         (one if place % 2 else other).write(row)
     one.write(rows[0])  # both have it, and it is the same

@@ -144,9 +144,7 @@ def choose(question: Question, known: Measured) -> Answer:
     if question.factor <= 1:
         return Answer(
             "RoPE as it is: the model never sees a longer row than it was trained on.",
-            (
-                "within the training length encodings differ mostly in how fast they are learned: take the one that programs run",
-            ),
+            ("within the training length encodings differ mostly in speed of learning: take what your programs run",),
             quotes,
             ("Su et al. 2021, arXiv 2104.09864: RoPE",),
             "",
@@ -176,8 +174,8 @@ def _for_a_trained_model(question: Question, quotes: tuple[str, ...]) -> Answer:
         f"YaRN by {question.factor:g} with beta_fast {fitting_beta_fast(question.trained):g} and a short fine-tune at "
         f"{question.needed:,} tokens; without a fine-tune, first try cutting the context to {question.trained:,}.",
         (
-            "claim C12 of `ordinate lab`: every scaling eases the fall of a rotary model past its training, and zero-shot "
-            "none of them beat a cut context there",
+            "a scaling eases the fall of a rotary model past its training; whether it beats a cut context is measured, "
+            "zero-shot and tuned, by `ordinate lab C12` and `ordinate sweep --study extension`",
             f"`ordinate extend FILE --to {question.needed}` prints and proves the edit",
             *((warned,) if warned else ()),
         ),
@@ -215,8 +213,8 @@ def _for_a_new_model(question: Question, known: Measured, quotes: tuple[str, ...
     return Answer(
         f"Train with one of {names} if training at {question.needed:,} tokens is out of reach; else train there with RoPE.",
         (
-            f"these are no worse at {question.factor:g} times the training length than within it, by two spreads, among "
-            "those that were measured",
+            f"at {question.factor:g} times the training length these lose less than a tenth of what they had over chance, "
+            "among those that were measured",
             "whether the longer context gains anything is another question: compare with a cut context, as the table does",
         ),
         quotes,

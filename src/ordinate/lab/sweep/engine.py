@@ -6,12 +6,14 @@ workers need no shared disk, and one that dies takes with it the cell it was at 
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from joblib import Parallel, delayed, parallel_config
+from joblib import Parallel, delayed, effective_n_jobs, parallel_config
+from joblib.parallel import get_active_backend
 
 from ordinate.errors import ArgumentError, MissingExtraError, RefusedError
 from ordinate.lab.sweep.cell import Cell
@@ -65,7 +67,7 @@ def run_cells(
         done: told each new record.
 
     Returns:
-        How many were run.
+        How many were missing at the start.
 
     Raises:
         OutputError: the folder cannot be written to.
@@ -86,15 +88,14 @@ def run_cells(
     # long cells first: at the end no core waits long for another
     left.sort(key=lambda cell: -cell.steps * len(cell.learning_rates) * (3 if cell.encoding in ("shaw", "music") else 1))
     if engine == "local" and (jobs == 1 or len(left) == 1):
-        for cell in left:
+        for cell in _still_missing(left, store):
             record = run_cell(cell, corpus)
             store.write(record)
             done(record)
         return len(left)
     with _BACKENDS[engine](address, min(jobs or _cores(), len(left)) if engine == "local" else jobs or -1):
-        work = Parallel(return_as="generator_unordered", pre_dispatch="2*n_jobs", batch_size=1)
         try:
-            for record in work(delayed(run_cell)(cell, corpus) for cell in left):
+            for record in _records(_still_missing(left, store), corpus):
                 store.write(record)
                 done(record)
         except Exception as problem:
@@ -107,6 +108,22 @@ def run_cells(
                 todo="start workers again; the same command goes on with what is missing",
             ) from problem
     return len(left)
+
+
+def _still_missing(cells: Sequence[Cell], store: Store) -> Iterator[Cell]:
+    """Those that nobody else has finished when their turn comes: several runs may share a folder."""
+    return (cell for cell in cells if not store.has(cell))
+
+
+def _records(cells: Iterator[Cell], corpus: str | None) -> Iterator[dict[str, Any]]:
+    """Records as they are finished; where a backend gives lists alone (ray's), in rounds of one cell a worker."""
+    tasks = (delayed(run_cell)(cell, corpus) for cell in cells)
+    if get_active_backend()[0].supports_return_generator:
+        yield from Parallel(return_as="generator_unordered", pre_dispatch="2*n_jobs", batch_size=1)(tasks)
+        return
+    width = effective_n_jobs(-1)
+    while some := list(itertools.islice(tasks, width)):
+        yield from Parallel(batch_size=1)(some)
 
 
 def _cores() -> int:

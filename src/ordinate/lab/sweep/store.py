@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from ordinate.errors import ArgumentError, DataError, OutputError
-from ordinate.lab.sweep.cell import FORMAT, Cell
+from ordinate.lab.sweep.cell import FORMAT, STUDIES, Cell
+from ordinate.lab.sweep.encodings import ENCODINGS
 
 __all__ = ["Store"]
 
@@ -87,10 +88,7 @@ class Store:
         """
         if cells is not None:
             return [_record(self.path(cell)) for cell in cells if self.has(cell)]
-        found = [_record(path) for path in self._paths()]
-        return sorted(
-            found, key=lambda record: [str(record["settings"][name]) for name in ("study", "task", "encoding", "seed")]
-        )
+        return sorted((_record(path) for path in self._paths()), key=_place)
 
     def _paths(self) -> Iterator[Path]:
         return iter(sorted(self.folder.glob("*.json"))) if self.folder.is_dir() else iter(())
@@ -102,6 +100,21 @@ class Store:
             got=f"{self.folder}: {problem.strerror or problem}",
             todo="make room or name another folder; what is finished is kept, and the same command goes on from there",
         )
+
+
+def _place(record: dict[str, Any]) -> tuple[Any, ...]:
+    """The order of a sweep: encodings as the table has them, others behind."""
+    settings = record["settings"]
+    names = list(ENCODINGS)
+    known = settings["encoding"] in ENCODINGS
+    return (
+        list(STUDIES).index(settings["study"]),
+        settings["task"],
+        settings["train_length"],
+        names.index(settings["encoding"]) if known else len(names),
+        settings["encoding"],
+        settings["seed"],
+    )
 
 
 def _record(path: Path) -> dict[str, Any]:

@@ -1,0 +1,73 @@
+"""`ordinate choose`: which encoding, in a few questions."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = ["choose"]
+
+
+def choose(
+    trained: Annotated[int | None, typer.Option("--trained", metavar="N", help="Tokens of a row in training.")] = None,
+    needed: Annotated[int | None, typer.Option("--needed", metavar="N", help="Tokens the model shall run at.")] = None,
+    extend: Annotated[
+        bool | None, typer.Option("--extend/--train", help="A RoPE model is trained already, or one is to be trained.")
+    ] = None,
+    need: Annotated[str | None, typer.Option("--need", metavar="NAME", help="text, recall or place.")] = None,
+    cache_tokens: Annotated[
+        int | None, typer.Option("--cache-tokens", metavar="N", help="Tokens whose keys and values fit; all by default.")
+    ] = None,
+    results: Annotated[
+        Path | None, typer.Option("--results", metavar="DIR", help="Your own sweep; else the one in the package.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")] = False,
+) -> None:
+    """Say which position encoding suits, from measurements and papers, with the article's advice beside it where it differs.
+
+    What is not given is asked for in a terminal. Exit 0, or 2 for wrong use.
+    """
+    from ordinate.errors import ArgumentError
+    from ordinate.lab.sweep.choice import NEEDS, Question, measured
+    from ordinate.lab.sweep.choice import choose as advise
+
+    asking = sys.stdin.isatty() and not as_json
+    if trained is None or needed is None:
+        if not asking:
+            raise ArgumentError(
+                "--trained, --needed", expected="both lengths", got="not both", todo="for example --trained 2048 --needed 8192"
+            )
+        trained = trained or typer.prompt("Tokens of a row in training", type=int, err=True)
+        needed = needed or typer.prompt("Tokens the model shall run at", type=int, err=True)
+    if extend is None:
+        extend = typer.confirm("Is a RoPE model trained already", default=False, err=True) if asking else False
+    if need is None:
+        told = "; ".join(f"{name}: {what}" for name, what in NEEDS.items())
+        need = typer.prompt(f"What is needed most ({told})", default="text", err=True) if asking else "text"
+    if cache_tokens is None and asking:
+        cache_tokens = typer.prompt("Tokens whose cache fits", default=needed, type=int, err=True)
+    question = Question(trained, needed, extend=extend, need=need, cache_tokens=cache_tokens)
+    answer = advise(question, measured(results))
+    if as_json:
+        from ordinate.cli.tables import answer_json
+
+        answer_json(answer.to_dict())
+        return
+    from rich.text import Text
+
+    from ordinate.cli.tables import answer as show
+    from ordinate.cli.tables import grid
+
+    table = grid("", "", header=False)
+    for title, lines in (
+        ("why", answer.reasons),
+        ("measured", answer.measured),
+        ("papers", answer.papers),
+        ("the article", (answer.article,) if answer.article else ()),
+    ):
+        for number, line in enumerate(lines):
+            table.add_row(Text("" if number else title, style="bold"), Text(line))
+    show(Text(answer.advice, style="bold"), table)
