@@ -129,7 +129,8 @@ def _(x: Tensor) -> Tensor:
     return x.new_empty(x.shape[1], x.shape[0])
 
 
-_turned.register_autograd(lambda ctx, gradient: gradient.T)
+# a view would do, but the gradient of an input that lies image by image would be copied all the same, and slowly
+_turned.register_autograd(lambda ctx, gradient: _turned(gradient.contiguous()))
 
 
 def by_rows(x: Tensor) -> Tensor:

@@ -78,8 +78,7 @@ class GrowthRun:
         """Grow the gates of one round; how many there were."""
         settings, state = self.settings, self.state
         residuals = state.residuals()
-        share = np.abs(residuals).sum(0, dtype=np.float64)
-        share = (1 - _UNIFORM) * share / share.sum() + _UNIFORM / len(share)
+        share = self._share(residuals)
         scored, weights = self._draw(share, settings.pair_sample)
         rows = self.generator.permutation(state.num_signals)[: settings.rows]
         columns = self.generator.permutation(state.num_signals)[: settings.columns]
@@ -124,9 +123,9 @@ class GrowthRun:
         return drawn, torch.from_numpy((1 / (share[drawn] * len(share) * count)).astype(np.float32))
 
     def _sample(self) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
-        """Bits of all gates, votes, scores, labels and even weights on a draw of the training images."""
+        """Bits of all gates, votes, scores, labels and weights on training images drawn by their residuals."""
         state = self.state
-        drawn = np.sort(self.generator.permutation(state.train.signals.examples)[:_REVOTED_ON])
+        drawn, weights = self._draw(self._share(state.residuals()), _REVOTED_ON)
         rows = torch.from_numpy(drawn)
         gates = len(state.used_inputs) + np.arange(len(state.gates))
         return (
@@ -134,8 +133,14 @@ class GrowthRun:
             torch.from_numpy(np.array(state.votes)).float(),
             torch.from_numpy(state.train.scores)[:, rows],
             state.train.labels[rows],
-            torch.ones(len(drawn)),
+            weights,
         )
+
+    @staticmethod
+    def _share(residuals: np.ndarray) -> np.ndarray:
+        """The share of draws that each example gets: mostly by how much is missing to its right answer."""
+        missing = np.abs(residuals).sum(0, dtype=np.float64)
+        return np.asarray((1 - _UNIFORM) * missing / missing.sum() + _UNIFORM / len(missing))
 
     def _revote(self) -> None:
         """All gates of the best state vote anew."""

@@ -121,6 +121,8 @@ def revoted(
 ) -> tuple[Tensor, Tensor]:
     """Let every gate vote anew, one after another in shuffled order, the others' votes as they stand.
 
+    A vote changes only where the gain is larger than the standard error of its slope, so that chance changes nothing.
+
     Args:
         bits: of the gates, uint8 [G, n].
         votes: [G, K], in -1, 0, 1.
@@ -139,10 +141,17 @@ def revoted(
         mean = float(s @ weights)
         old = votes[gate]
         p = torch.softmax((scores + bias.unsqueeze(1)) / tau, 0)
-        c = ((target - p) * weights) @ (s - mean)
+        r = (target - p) * weights
+        c = r @ (s - mean)
+        error = (r.square() @ (s - mean).square()).sqrt()
         h = (p * (1 - p) * weights).sum(1) * (mean - mean * mean)
         # to second order the correlation without the gate's own vote is c + h old / tau
-        new, _ = _best_votes(c + h * old / tau, h, tau, most)
+        alone = c + h * old / tau
+        new, _ = _best_votes(alone, h, tau, most)
+        gained = (alone * (new - old)) / tau - h * (new.square() - old.square()) / (2 * tau * tau)
+        new = torch.where(gained > error / tau, new, old)
+        if int(new.abs().sum()) > most:
+            continue
         changed = new - old
         for label in torch.nonzero(changed).flatten().tolist():
             scores[label] += changed[label] * s
