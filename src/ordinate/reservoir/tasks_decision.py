@@ -62,7 +62,7 @@ class DecisionTask:
 
     >>> task = DecisionTask()
     >>> [round(task.ideal_accuracy(c), 3) for c in (0.032, 0.128, 0.512)]
-    [0.557, 0.716, 0.989]
+    [0.58, 0.791, 0.999]
     """
 
     cue: int = 5
