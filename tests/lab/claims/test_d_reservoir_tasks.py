@@ -100,6 +100,7 @@ def test_a_control_that_remembers_takes_the_word_away() -> None:
 def test_on_a_synthetic_connectome_nothing_is_said_about_a_real_one() -> None:
     measured = d15_theory.theory(Brain(RING, "", real=False), PLAN)
     assert "no brain" in measured.inputs
+    assert measured.key_figure.startswith("on the synthetic connectome, no brain: against rewired")
     ((what, why),) = measured.untested
     assert what == "the larval connectome"
     assert "--data" in why

@@ -96,7 +96,7 @@ def theory(
     said = "; ".join(f"against {null} wiring: {_counted(found)}" for null, found in against.items())
     return Measurement(
         checks=checks,
-        key_figure=said,
+        key_figure=brain.marked(said),
         meaning={
             Verdict.REPRODUCED: "Training the read-out alone is enough: random recurrence brings the error of NARMA10 down to "
             f"{min(random['narma10']):.2f}, where 1 is guessing the mean, and tells {max(random['memory']):.0f} past inputs "
