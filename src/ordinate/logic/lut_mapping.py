@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Lut", "LutNetwork", "map_luts"]
 
-_KEPT_CUTS = 10
+_KEPT_CUTS = 6
 
 Cut = tuple[int, ...]
 
@@ -109,27 +109,22 @@ class _Mapper:
                 fanout[read] += 1
         for root in self.roots:
             fanout[root] += 1
-        self.flow = [0.0] * self.count
         self.cuts: list[list[Cut]] = [[] for _ in range(self.count)]
+        share = [0.0] * self.count  # area flow of each signal, divided among those that read it
         for one in range(self.first, self.count):
-            self.cuts[one] = self._cuts_of(one, fanout)
-            self.flow[one] = self._flow_of(self.cuts[one][0], fanout)
-        self.fanout = fanout
+            self.cuts[one] = self._cuts_of(one, share)
+            share[one] = (1 + sum(share[leaf] for leaf in self.cuts[one][0])) / max(1, fanout[one])
 
-    def _flow_of(self, cut: Cut, fanout: list[int]) -> float:
-        return 1 + sum(self.flow[leaf] / max(1, fanout[leaf]) for leaf in cut)
-
-    def _cuts_of(self, one: int, fanout: list[int]) -> list[Cut]:
+    def _cuts_of(self, one: int, share: list[float]) -> list[Cut]:
         left, right = self.fanin[one]
         found = set()
         for a in [*self.cuts[left], (left,)]:
             for b in [*self.cuts[right], (right,)]:
-                cut = tuple(sorted({*a, *b}))
-                if len(cut) <= self.inputs:
-                    found.add(cut)
-        kept = [cut for cut in found if not any(other != cut and set(other) < set(cut) for other in found)]
-        kept.sort(key=lambda cut: (self._flow_of(cut, fanout), len(cut), cut))
-        return kept[:_KEPT_CUTS]
+                leaves = {*a, *b}
+                if len(leaves) <= self.inputs:
+                    found.add(tuple(sorted(leaves)))
+        ranked = sorted((sum([share[leaf] for leaf in cut]), len(cut), cut) for cut in found)
+        return [cut for _, _, cut in ranked[:_KEPT_CUTS]]
 
     def cover(self) -> dict[int, Cut]:
         """The cut of each signal that becomes a table."""

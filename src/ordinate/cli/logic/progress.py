@@ -10,17 +10,22 @@ __all__ = ["steps"]
 
 @contextmanager
 def steps(title: str) -> Iterator[Callable[[str], None]]:
-    """A moving sign with what is being done at the moment and for how long; what it yields changes the words."""
+    """A moving sign with what is being done at the moment and for how long; what it yields changes the words.
+
+    Where nobody watches nothing is drawn: an error would not be one line otherwise.
+    """
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+    console = Console(stderr=True)
     with Progress(
         SpinnerColumn(),
         TextColumn(title),
         TextColumn("{task.description}"),
         TimeElapsedColumn(),
-        console=Console(stderr=True),
+        console=console,
         transient=True,
+        disable=not console.is_terminal,
     ) as bar:
         task = bar.add_task("", total=None)
         yield lambda words: bar.update(task, description=words)

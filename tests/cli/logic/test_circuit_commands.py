@@ -1,0 +1,155 @@
+"""`ordinate logic simplify|run|emit|fpga` do what the library does, and refuse in one line with exit code 2."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from ordinate.cli.app import app
+from ordinate.data.digits import digits
+from ordinate.logic import Circuit, InputThresholds
+from ordinate.logic.equivalence import equivalent
+from tests.logic.circuits import plain_classes, random_circuit
+
+needs_iverilog = pytest.mark.skipif(shutil.which("iverilog") is None, reason="no iverilog here (apt install iverilog)")
+needs_gcc = pytest.mark.skipif(shutil.which("gcc") is None, reason="no gcc here")
+
+
+@pytest.fixture
+def circuit(tmp_path: Path) -> Path:
+    """A random circuit on the embedded 8 by 8 digits."""
+    made = random_circuit(1, 64, 120, classes=10, votes=12, thresholds=InputThresholds.uniform(64, 6))
+    made.save(tmp_path / "circuit.json")
+    return tmp_path / "circuit.json"
+
+
+def run(*arguments: object) -> dict:
+    done = CliRunner().invoke(app, ["logic", *map(str, arguments), "--json"], catch_exceptions=False)
+    assert done.exit_code == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def refused(*arguments: object) -> str:
+    done = CliRunner().invoke(app, ["logic", *map(str, arguments)], catch_exceptions=False)
+    assert done.exit_code == 2
+    assert done.stdout == ""
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert done.stderr.startswith("ordinate: ")
+    return done.stderr
+
+
+def test_run_prints_the_accuracy_of_a_plain_evaluation(circuit: Path) -> None:
+    test = digits().test
+    bits = test.images.reshape(len(test), -1) > 6
+    told = run("run", circuit)
+    assert told["test_accuracy"] == float((plain_classes(Circuit.load(circuit), bits) == test.labels).mean())
+    assert told["test_images"] == len(test)
+    assert told["gates"] == Circuit.load(circuit).num_gates
+
+
+def test_run_reads_only_the_classes_the_circuit_is_for(tmp_path: Path) -> None:
+    given = random_circuit(2, 64, 60, classes=2)
+    given = Circuit(64, given.tables, given.inputs_a, given.inputs_b, given.votes, labels=[3, 8])
+    given.save(tmp_path / "c.json")
+    told = run("run", tmp_path / "c.json", "--threshold", 6)
+    test = digits(classes=[3, 8]).test
+    assert told["classes"] == [3, 8]
+    assert told["test_accuracy"] == float((plain_classes(given, test.bits(6)) == test.labels).mean())
+
+
+def test_simplify_writes_a_smaller_circuit_and_proves_it(circuit: Path, tmp_path: Path) -> None:
+    told = run("simplify", circuit, "--out", tmp_path / "small.json")
+    before, after = Circuit.load(circuit), Circuit.load(tmp_path / "small.json")
+    assert told["proven"] is True
+    assert (told["gates_before"], told["gates"]) == (before.num_gates, after.num_gates)
+    assert after.num_gates < before.num_gates
+    assert told["steps"][0] == {"pass": "as given", "gates": before.num_gates}
+    assert equivalent(before, after).equal
+    assert after.inputs is not None
+
+
+@needs_gcc
+def test_emit_writes_c_that_agrees_with_run(circuit: Path, tmp_path: Path) -> None:
+    told = run("emit", circuit, "--c", tmp_path / "out.c", "--blif", tmp_path / "out.blif", "--aiger", tmp_path / "out.aig")
+    assert set(told) >= {"c", "blif", "aiger"}
+    command = ["gcc", "-std=c99", "-Wall", "-Wextra", "-Werror", "-O1", "-Dcircuit_MAIN", "out.c", "-o", "out"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    test = digits().test
+    said = subprocess.run([tmp_path / "out"], input=test.images.tobytes(), capture_output=True, check=True).stdout.split(b"\n")
+    found = np.array([int(line.split()[0]) for line in said if line])
+    assert run("run", circuit)["test_accuracy"] == float((found == test.labels).mean())
+
+
+@needs_iverilog
+@pytest.mark.parametrize("pipelined", [False, True])
+def test_emit_writes_a_bench_with_the_test_images(circuit: Path, tmp_path: Path, pipelined: bool) -> None:
+    run("emit", circuit, "--bench", tmp_path / "bench", "--name", "net", *(["--pipelined"] if pipelined else []))
+    subprocess.run(["iverilog", "-g2005", "-o", "sim", "net.v", "net_bench.v"], cwd=tmp_path / "bench", check=True)
+    said = subprocess.run(["vvp", "sim"], cwd=tmp_path / "bench", capture_output=True, text=True, check=True).stdout
+    assert said.strip() == f"PASS {len(digits().test)}"
+
+
+def test_tables_are_for_people(circuit: Path, tmp_path: Path) -> None:
+    for arguments in (
+        ["run", circuit],
+        ["emit", circuit, "--c", tmp_path / "a.c"],
+        ["simplify", circuit, "--out", tmp_path / "s.json"],
+    ):
+        done = CliRunner().invoke(app, ["logic", *map(str, arguments)], catch_exceptions=False)
+        assert done.exit_code == 0
+        assert not done.stdout.startswith("{")
+
+
+def test_run_draws_the_circuit(circuit: Path, tmp_path: Path) -> None:
+    run("run", circuit, "--picture", tmp_path / "circuit.svg")
+    assert "of 64 pixels are read" in (tmp_path / "circuit.svg").read_text() or (tmp_path / "circuit.svg").stat().st_size > 5000
+
+
+def test_a_circuit_file_with_a_cycle_is_refused(circuit: Path) -> None:
+    record = json.loads(circuit.read_text())
+    record["nodes"]["a"][3] = 64 + 3
+    circuit.write_text(json.dumps(record))
+    assert "no cycle, got signals that depend on themselves: 67 reads 67" in refused("run", circuit)
+
+
+def test_wrong_use_is_refused_in_one_line(circuit: Path, tmp_path: Path) -> None:
+    assert "expected a circuit file, got none" in refused("run", tmp_path / "none.json")
+    assert "expected at least one, got none" in refused("emit", circuit)
+    assert "expected a name in C" in refused("emit", circuit, "--c", tmp_path / "a.c", "--name", "1")
+    assert "make its folder first" in refused("emit", circuit, "--c", tmp_path / "none" / "a.c")
+    assert "make its folder first" in refused("simplify", circuit, "--out", tmp_path / "none" / "a.json")
+    assert "expected 'auto', 'numpy' or 'numba', got cuda" in refused("run", circuit, "--implementation", "cuda")
+    assert "expected a folder of IDX files" in refused("run", circuit, "--data", tmp_path / "none")
+    assert "pins: expected 1 to 32" in refused("fpga", circuit, "--out", tmp_path / "fpga", "--pins", 99)
+    assert "--images: expected at least 1" in refused("fpga", circuit, "--out", tmp_path / "fpga", "--images", 0)
+    random_circuit(1, 10).save(tmp_path / "ten.json")
+    Circuit(10, [], [], [], votes=[([0], [1])] * 10).save(tmp_path / "ten.json")
+    assert "expected images of 10 pixels, as the circuit was made for, got 8 by 8" in refused("run", tmp_path / "ten.json")
+
+
+def test_a_missing_tool_is_one_line_with_the_way_to_install_it(
+    circuit: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from ordinate.logic import fpga_tools
+
+    monkeypatch.setattr(fpga_tools.shutil, "which", lambda name: None)
+    monkeypatch.setattr(fpga_tools, "find_spec", lambda name: None)
+    assert "apt install yosys, or pip install 'ordinate[fpga]'" in refused("fpga", circuit, "--out", tmp_path / "fpga")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    any(shutil.which(tool) is None for tool in ("yosys", "nextpnr-ice40", "iverilog", "yosys-abc")),
+    reason="FPGA tools not here",
+)
+def test_fpga_places_simulates_and_proves(circuit: Path, tmp_path: Path) -> None:
+    run("simplify", circuit, "--out", circuit)
+    told = run("fpga", circuit, "--out", tmp_path / "fpga", "--images", 100)
+    assert (told["wrong"], told["proven"], told["simulated"]) == (0, True, [100, 20])
+    assert 0 < told["logic_cells"] < told["logic_cells_available"] == 5280
