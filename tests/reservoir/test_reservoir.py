@@ -234,3 +234,14 @@ def test_a_diverging_state_is_stopped_with_its_step_and_a_neuron(impl, batch):
     inputs = np.ones((700, 1)) if batch is None else np.ones((batch, 700, 1))
     with pytest.raises(RefusedError, match=r"neuron loud is not finite after step 127; lower the gain"):
         reservoir.run(inputs)  # 1 + 2 + ... + 2^127 = 2^128 - 1 is the first above the largest float32
+
+
+@pytest.mark.parametrize("impl", IMPLS)
+def test_a_state_that_is_infinite_for_one_step_only_is_found_too(impl):
+    """Neuron 0 overflows, inhibits itself through 1 to nothing, and a look at the end alone would find all at rest."""
+    pair = Connectome([[0.0, 1e30], [-1.0, 0.0]])
+    reservoir = Reservoir(pair, input_weights=[[1.0, 0.0]], activation="relu", impl=impl)
+    inputs = np.zeros((60, 1))
+    inputs[0] = 1e20
+    with pytest.raises(RefusedError, match="neuron 1 is not finite after step 1"):
+        reservoir.run(inputs)

@@ -21,13 +21,11 @@ __all__ = ["ACTIVATIONS", "TILES", "one_sequence", "tile_of_sequences"]
 TILES = (4, 8, 16)
 """How many sequences can lie side by side."""
 
-# Sums keep their order, so results do not depend on the compiler's choices; nothing here is NaN unless the state diverged,
-# which the caller looks for.
-_FAST = {"contract", "nsz", "nnan"}
-_jit = numba.njit(fastmath=_FAST, error_model="numpy", nogil=True)
+# Sums keep their order, so results do not depend on the compiler's choices.
+_jit = numba.njit(fastmath={"contract", "nsz"}, error_model="numpy", nogil=True)
 
 
-@_jit
+@numba.njit(fastmath={"contract", "nsz", "nnan"}, error_model="numpy", nogil=True)
 def _tanh(x):  # type: ignore[no-untyped-def]
     """tanh to 2e-7: Lambert's continued fraction of order 7 for half the argument, then the formula of the double argument.
 
@@ -47,7 +45,7 @@ def _sigmoid(x):  # type: ignore[no-untyped-def]
 
 @_jit
 def _relu(x):  # type: ignore[no-untyped-def]
-    return max(x, np.float32(0))
+    return np.float32(0) if x < 0 else x  # NaN stays NaN, and is found
 
 
 @_jit
@@ -56,6 +54,15 @@ def _identity(x):  # type: ignore[no-untyped-def]
 
 
 ACTIVATIONS = {"tanh": _tanh, "sigmoid": _sigmoid, "relu": _relu, "identity": _identity}
+
+
+@numba.njit(nogil=True)
+def _all_finite(state):  # type: ignore[no-untyped-def]
+    """By the bits of exponents: whole numbers are compared eight at a time, and no float rule gets in the way."""
+    largest = np.int32(0)
+    for bits in state.view(np.int32):
+        largest = max(largest, bits & np.int32(0x7FFFFFFF))
+    return largest < np.int32(0x7F800000)
 
 
 @cache
@@ -84,7 +91,7 @@ def one_sequence(activation: str) -> Any:
     Its arguments: `order, starts, indices, counts` of the layout; `factor` [N], scale times gain; `bias` [N]; `rows,
     row_starts, channels, strengths`, the input weights by neuron that has any; `inputs` [T, F]; `extra` [T, N] or [0, 0], added
     to what arrives; `leak` [1] or [N]; `now` [N], the state, changed in place; `kept` [R], neurons to record; `states` [T, R],
-    written.
+    written. It returns the first step after which a state is not finite, where it stops, or -1.
     """
     dot, update = row_dot(PAD), _update(activation)
 
@@ -122,6 +129,9 @@ def one_sequence(activation: str) -> Any:
             update(arriving, leak, now)
             for at in range(kept.size):
                 states[t, at] = now[kept[at]]
+            if not _all_finite(now):
+                return t
+        return -1
 
     return run
 
@@ -188,5 +198,8 @@ def tile_of_sequences(activation: str, width: int) -> Any:
                 for at in range(kept.size):
                     for sequence in range(width):
                         states[t, at, sequence] = now[kept[at], sequence]
+            if not _all_finite(flat_now):
+                return t
+        return -1
 
     return run

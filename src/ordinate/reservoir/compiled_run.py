@@ -49,8 +49,8 @@ class CompiledRun:
 
     def advance(
         self, activity: Float32Array, inputs: Float32Array, extra: Float32Array | None, gain: Float32Array, kept: Any
-    ) -> tuple[Float32Array, Float32Array]:
-        """States of the `kept` neurons after each step, and the activity after the last.
+    ) -> tuple[Float32Array, Float32Array, int]:
+        """States of the `kept` neurons after each step, the activity after the last, and the step that diverged or -1.
 
         Args:
             activity: [N] or [B, N]; not changed.
@@ -68,21 +68,23 @@ class CompiledRun:
             return self._tile(activity, inputs, extra, gains, kept, tiles[0])
         states = np.empty((batch, inputs.shape[1], kept.size), dtype=np.float32)
         after = np.empty_like(activity)
-        start = 0
+        start, first = 0, -1
         for width in tiles:
             part = slice(start, min(start + width, batch))
-            states[part], after[part] = self._tile(
+            states[part], after[part], diverged = self._tile(
                 activity[part], inputs[part], None if extra is None else extra[part], gains[part], kept, width
             )
+            if diverged >= 0:
+                first = diverged if first < 0 else min(first, diverged)
             start += width
-        return states, after
+        return states, after, first
 
     def _one(
         self, activity: Float32Array, inputs: Float32Array, extra: Float32Array | None, gain: float, kept: Any
-    ) -> tuple[Float32Array, Float32Array]:
+    ) -> tuple[Float32Array, Float32Array, int]:
         layout, now = self.layout, np.array(activity, dtype=np.float32)
         states = np.empty((inputs.shape[0], kept.size), dtype=np.float32)
-        one_sequence(self.activation)(
+        diverged = one_sequence(self.activation)(
             layout.order,
             layout.starts,
             layout.indices,
@@ -97,22 +99,24 @@ class CompiledRun:
             kept,
             states,
         )
-        return states, now
+        return states, now, int(diverged)
 
     def _tile(
         self, activity: Float32Array, inputs: Float32Array, extra: Float32Array | None, gains: Any, kept: Any, width: int
-    ) -> tuple[Float32Array, Float32Array]:
+    ) -> tuple[Float32Array, Float32Array, int]:
         batch, steps = inputs.shape[:2]
         if width == 1:
-            states, now = self._one(activity[0], inputs[0], None if extra is None else extra[0], float(gains[0]), kept)
-            return states[None], now[None]
+            states, now, diverged = self._one(
+                activity[0], inputs[0], None if extra is None else extra[0], float(gains[0]), kept
+            )
+            return states[None], now[None], diverged
         layout = self.layout
         now = _side_by_side(activity, width)
         out = np.empty((steps, kept.size, width), dtype=np.float32)
         strength = np.zeros(width, dtype=np.float32)
         strength[:batch] = gains
         leak = self.leak if self.leak.size == 1 else np.repeat(self.leak, width)
-        tile_of_sequences(self.activation, width)(
+        diverged = tile_of_sequences(self.activation, width)(
             layout.order,
             layout.starts,
             layout.stops,
@@ -129,7 +133,7 @@ class CompiledRun:
             kept,
             out,
         )
-        return out.transpose(2, 0, 1)[:batch], np.ascontiguousarray(now.T[:batch])
+        return out.transpose(2, 0, 1)[:batch], np.ascontiguousarray(now.T[:batch]), int(diverged)
 
 
 def _tiles(batch: int) -> list[int]:

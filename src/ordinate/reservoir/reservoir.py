@@ -363,10 +363,10 @@ class Reservoir:
         at: int,
     ) -> tuple[Array, State]:
         if self.impl == "compiled":
-            states, activity = self._compiled.advance(now.activity, inputs, extra, strength, kept)
+            states, activity, diverged = self._compiled.advance(now.activity, inputs, extra, strength, kept)
             after = State(activity)
-            if not np.isfinite(activity).all():
-                self._tell_where_it_diverged(now, inputs, extra, strength, at)
+            if diverged >= 0:
+                raise self._diverged(after, at + diverged)
             return states, after
         drive = inputs @ self.input_weights
         if extra is not None:
@@ -379,16 +379,6 @@ class Reservoir:
                     raise self._diverged(now, at + t)
                 states[..., t, :] = now.activity[..., kept]
         return states, now
-
-    def _tell_where_it_diverged(self, now: State, inputs: Array, extra: Array | None, strength: Array, at: int) -> None:
-        for t in range(inputs.shape[-2]):
-            part = slice(t, t + 1)
-            _, activity = self._compiled.advance(
-                now.activity, inputs[..., part, :], None if extra is None else extra[..., part, :], strength, np.arange(0)
-            )
-            now = State(activity)
-            if not np.isfinite(activity).all():
-                raise self._diverged(now, at + t)
 
     def _diverged(self, now: State, step: int) -> RefusedError:
         neuron = int(np.flatnonzero(~np.isfinite(now.activity))[0] % self.num_neurons)
