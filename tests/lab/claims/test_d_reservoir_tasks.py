@@ -63,7 +63,9 @@ def test_a_wiring_that_differs_from_random_reproduces_it() -> None:
 def test_where_the_null_is_the_connectome_itself_it_says_not_different() -> None:
     measured = theory(wirings=dict.fromkeys(WIRINGS, itself))
     assert verdict(measured) is Verdict.REFUTED
-    assert measured.key_figure == "against rewired wiring: not different 2 of 2; against random wiring: not different 2 of 2"
+    assert (
+        measured.key_figure == "against rewired wiring: not different in 2 of 2; against random wiring: not different in 2 of 2"
+    )
     assert measured.meaning[Verdict.REFUTED].startswith("Not different")
     assert {row[-1] for row in measured.tables[0].rows} == {"not different"}
 

@@ -100,7 +100,7 @@ def theory(
         meaning={
             Verdict.REPRODUCED: "Training the read-out alone is enough: random recurrence brings the error of NARMA10 down to "
             f"{min(random['narma10']):.2f}, where 1 is guessing the mean, and tells {max(random['memory']):.0f} past inputs "
-            f"where its gain suits it, against {statistics.fmean(silent):.1f} without synapses. {_on_wiring(brain, against)} "
+            f"where its gain suits it, against {abs(statistics.fmean(silent)):.1f} without synapses. {_on_wiring(brain, against)} "
             f"{_by_normalisation(card)}",
             Verdict.REFUTED: "Not different: on these tasks, signs and normalisations the seeds do not tell the connectome "
             "from random wiring, or a trained read-out of random recurrence does not solve the tasks. The intervals in the "
@@ -135,7 +135,7 @@ def _counted(found: list[Comparison]) -> str:
     words = {
         word: sum(one.verdict == word for one in found) for word in ("connectome better", "connectome worse", "not different")
     }
-    shown = [f"{word.removeprefix('connectome ')} {count}" for word, count in words.items() if count]
+    shown = [f"{word.removeprefix('connectome ')} in {count}" for word, count in words.items() if count]
     return f"{', '.join(shown)} of {len(found)}"
 
 
