@@ -100,8 +100,8 @@ def theory(
         meaning={
             Verdict.REPRODUCED: "Training the read-out alone is enough: random recurrence brings the error of NARMA10 down to "
             f"{min(random['narma10']):.2f}, where 1 is guessing the mean, and tells {max(random['memory']):.0f} past inputs "
-            f"where its gain suits it, against {abs(statistics.fmean(silent)):.1f} without synapses. {_on_wiring(brain, against)} "
-            f"{_by_normalisation(card)}",
+            f"where its gain suits it, against {abs(statistics.fmean(silent)):.1f} without synapses. "
+            f"{_on_wiring(brain, against)} {_by_normalisation(card)}",
             Verdict.REFUTED: "Not different: on these tasks, signs and normalisations the seeds do not tell the connectome "
             "from random wiring, or a trained read-out of random recurrence does not solve the tasks. The intervals in the "
             "table say how large a difference could still hide.",
