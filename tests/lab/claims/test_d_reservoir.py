@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -48,6 +49,19 @@ def synthetic() -> Brain:
 
 def as_if_real(brain: Brain, connectome: Connectome | None = None) -> Brain:
     return replace(brain, connectome=connectome or brain.connectome, real=True)
+
+
+FORESEEN = {"D11": "corrected", "D12": "refuted", "D13": "refuted", "D14": "reproduced"}
+
+
+@pytest.mark.parametrize("claim", FORESEEN)
+def test_the_claims_come_out_as_foreseen_with_figures_and_a_meaning(claim: str, finished_report: Path) -> None:
+    (row,) = [row for row in json.loads((finished_report / "claims.json").read_text()) if row["id"] == claim]
+    measured = (SHARED / "larval-drosophila").is_dir() or claim == "D14"
+    assert row["verdict"] == (FORESEEN[claim] if measured else "not testable here")
+    assert row["figures"]
+    assert all(figure["alt"] and figure["caption"] for figure in row["figures"])
+    assert "differs from what the claim's author found" not in row["meaning"]
 
 
 # where it is measured

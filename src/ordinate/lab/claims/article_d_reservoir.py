@@ -42,7 +42,7 @@ CLAIMS: tuple[Claim, ...] = (
         varies="the direction in which signals run, null models, gain, duration, threshold, normalisation, and which senses",
         band="an index above 0 in the article's setting and in half of the others; the article's numbers to their last digit",
         seeds=(0,),
-        budget_seconds=20,
+        budget_seconds=30,
         measure="ordinate.lab.claims.d13_crossing:measure",
     ),
     Claim(
