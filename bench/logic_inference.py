@@ -3,8 +3,9 @@
 The network is 784 bits, three layers of random gates that each read two random signals of the layer before, and ten groups
 that are counted. Both sides run the very same gates and must agree on every score. "gates alone" starts from packed words and
 ends with the last layer's words. "bytes to class" adds packing 784 bytes an image, counting and argmax; torchlogix is given
-booleans and is not asked for the argmax. Timed inside C where there is C, in turns, medians; compile times are gcc's. torchlogix
-0.2.1 and 0.2.2 do not import before Python 3.12 (a nested f-string), 0.1.1 does, and needs no dependency for this:
+booleans and is not asked for the argmax. Timed inside C where there is C, in turns, medians; compile times are gcc's.
+
+torchlogix 0.2.1 and 0.2.2 do not import before Python 3.12 (a nested f-string), 0.1.1 does, and needs no dependency for this:
 `pip install --no-deps --target DIR torchlogix==0.1.1`, then `PYTHONPATH=DIR`. Run: python bench/logic_inference.py
 """
 

@@ -24,6 +24,7 @@ from ordinate.logic.exchange import blif
 from ordinate.logic.fpga_tools import find_tool, run_tool
 from ordinate.logic.verilog import latency, verilog
 from ordinate.logic.verilog_bench import (
+    class_width,
     expected_file,
     parallel_bench,
     serial_bench,
@@ -45,6 +46,9 @@ LOGIC_CELLS = 5280
 Counting = Literal["auto", "tree", "shifted"]
 
 _NAME = "circuit"
+# user pins of the sg48 package, in their order around it; 35 drives a global clock net
+_CLOCK_PIN = 35
+_PINS = (2, 3, 4, 6, 9, 10, 11, 12, 13, 18, 19, 20, 21, 23, 25, 26, 27, 28, 31, 32, 34, 36, 37, 38, 42, 43, 44, 45, 46, 47, 48)
 
 
 @dataclass(frozen=True)
@@ -101,6 +105,7 @@ class Design:
         clocks_an_image: from one image to the next through the serial front.
         interval: the least number of clocks from one image to the next that the circuit's module itself can take.
         latency_clocks: from the last word to the class.
+        class_bits: width of the class.
     """
 
     source: str
@@ -109,6 +114,7 @@ class Design:
     clocks_an_image: int
     interval: int
     latency_clocks: int
+    class_bits: int
 
 
 def design(circuit: Circuit, *, pins: int = 8, counting: Counting = "auto", gate_levels: int | None = None) -> Design:
@@ -140,7 +146,7 @@ def design(circuit: Circuit, *, pins: int = 8, counting: Counting = "auto", gate
         text = verilog(circuit, _NAME, pipelined=True, gate_levels=gate_levels)
         interval, late = 1, latency(circuit, gate_levels=gate_levels)
     source = text + "\n" + serial_wrapper(circuit, _NAME, pins)
-    return Design(source, counting, pins, clocks, interval, late)
+    return Design(source, counting, pins, clocks, interval, late, class_width(circuit))
 
 
 def build(
@@ -212,6 +218,7 @@ def build(
 def synthesise(made: Design, folder: Path) -> Counter[str]:
     """Write `circuit.v` and have yosys make iCE40 cells of it: how many of each kind. Raises as `build`."""
     write_whole(folder / f"{_NAME}.v", made.source)
+    _fix_pins(made, folder)
     script = f"read_verilog {_NAME}.v; synth_ice40 -top {_NAME}_serial -json {_NAME}.json"
     run_tool("yosys", ["-p", script], folder, log="yosys.log")
     netlist = json.loads((folder / f"{_NAME}.json").read_text(encoding="utf-8"))
@@ -219,12 +226,40 @@ def synthesise(made: Design, folder: Path) -> Counter[str]:
     return Counter(cell["type"] for cell in top["cells"].values())
 
 
+def _fix_pins(made: Design, folder: Path) -> None:
+    """Ports at pins evenly around the package: the placer pulls cells towards fixed pins, and without any it may find no place.
+
+    Where there are more ports than pins they are left to the placer.
+    """
+    ports = ["reset", "data_valid", "out_valid"]
+    for bus, width in (("data", made.pins), ("class_index", made.class_bits)):
+        ports += [bus] if width == 1 else [f"{bus}[{bit}]" for bit in range(width)]
+    target = folder / f"{_NAME}.pcf"
+    target.unlink(missing_ok=True)
+    if len(ports) <= len(_PINS):
+        step = len(_PINS) / len(ports)
+        lines = [f"set_io clk {_CLOCK_PIN}", *(f"set_io {port} {_PINS[int(place * step)]}" for place, port in enumerate(ports))]
+        write_whole(target, "\n".join([*lines, ""]))
+
+
 def place(folder: Path, seed: int = 1) -> tuple[int, float]:
     """Place and route what `synthesise` left in a folder: logic cells, and the fastest clock in MHz. Raises as `build`."""
-    arguments = ["--up5k", "--package", "sg48", "--json", f"{_NAME}.json", "--asc", f"{_NAME}.asc", "--report", "placed.json"]
+    fixed = ["--pcf", f"{_NAME}.pcf"] if (folder / f"{_NAME}.pcf").is_file() else []
+    arguments = [
+        *fixed,
+        "--up5k",
+        "--package",
+        "sg48",
+        "--json",
+        f"{_NAME}.json",
+        "--asc",
+        f"{_NAME}.asc",
+        "--report",
+        "placed.json",
+    ]
     (folder / "placed.json").unlink(missing_ok=True)
     try:
-        run_tool("nextpnr-ice40", [*arguments, "--freq", "12", "--seed", str(seed)], folder, log="nextpnr.log")
+        run_tool("nextpnr-ice40", [*chip, *fixed, *files], folder, log="nextpnr.log")
     except RefusedError as problem:
         used = [line for line in (folder / "nextpnr.log").read_text().splitlines() if "ICESTORM_LC:" in line]
         if not used:

@@ -149,9 +149,7 @@ def gate_module(circuit: Circuit, thresholds: bool, gate_levels: int | None) -> 
             signals.append(Wire("unused", 1))
             continue
         form = _GATES[table]
-        signals.append(
-            module.operation((signals[a], signals[b]), lambda x, y, form=form: form.format(a=x, b=y), 1, "g")  # type: ignore[misc]
-        )
+        signals.append(module.operation((signals[a], signals[b]), lambda x, y, form=form: form.format(a=x, b=y), 1, "g"))
     return module, signals
 
 
@@ -189,7 +187,7 @@ def _decide(module: Module, circuit: Circuit, plan: CountPlan, signals: Sequence
         lift = plan.lifts[place]
         if lift:
             size = max(total.width, lift.bit_length()) + 1
-            total = module.operation((total,), lambda x, size=size, lift=lift: f"{x} + {size}'d{lift}", size, "s")  # type: ignore[misc]
+            total = module.operation((total,), lambda x, size=size, lift=lift: f"{x} + {size}'d{lift}", size, "s")
         entries.append((total, Wire(f"{width}'d{place}", width)))
     winner = tournament(module, entries)
     if not pipelined:

@@ -54,6 +54,7 @@ def test_images(circuit: Circuit, data: Path | None, threshold: float | None, *,
             got=f"{known.size[0]} by {known.size[1]} ({known.source})",
             todo="pass the data it was trained on",
         )
+    level: float | None
     if inputs is None or threshold is not None:
         level = known.threshold if threshold is None else threshold
         bits = known.test.bits(level)

@@ -15,8 +15,10 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -25,9 +27,9 @@ from ordinate.lab.claim import Inputs
 from ordinate.lab.claims.layered_gates import layered
 from ordinate.lab.figures import SERIES, canvas, to_svg
 from ordinate.lab.measurement import Check, Figure, Measurement, Role, Table, Verdict
-from ordinate.logic import Circuit
+from ordinate.logic import Circuit, InputThresholds
 from ordinate.logic.bitparallel import BitParallel
-from ordinate.logic.program import lower
+from ordinate.logic.program import Program, lower
 from ordinate.logic.words import pack
 
 __all__ = ["Way", "measure", "speed", "ways"]
@@ -69,16 +71,19 @@ def ways(circuit: Circuit, folder: Path) -> dict[str, Way]:
         found["C"] = _by_c(circuit, library)
     program = lower(circuit, "gates")
     words = pack(np.random.default_rng(0).random((16_384, circuit.num_inputs)) < 0.3)
-    for implementation in ("numba", "numpy"):
+    implementations: tuple[Literal["numba", "numpy"], ...] = ("numba", "numpy")
+    for implementation in implementations:
         if implementation == "numpy" or find_spec("numba") is not None:
-            runtime = BitParallel(circuit, implementation)  # type: ignore[arg-type]
-
-            def gates(runtime: BitParallel = runtime) -> int:
-                runtime.run(program, words)
-                return 64 * words.shape[1]
-
-            found[implementation] = Way(lambda x, runtime=runtime: runtime.predict(thresholds.bits(x)), gates)
+            found[implementation] = _by_words(BitParallel(circuit, implementation), thresholds, program, words)
     return found
+
+
+def _by_words(runtime: BitParallel, thresholds: InputThresholds, program: Program, words: npt.NDArray[np.uint64]) -> Way:
+    def gates() -> int:
+        runtime.run(program, words)
+        return 64 * words.shape[1]
+
+    return Way(lambda x: runtime.predict(thresholds.bits(x)), gates)
 
 
 def speed(circuit: Circuit, found: Mapping[str, Way], seconds: float) -> Measurement:
@@ -95,7 +100,7 @@ def speed(circuit: Circuit, found: Mapping[str, Way], seconds: float) -> Measure
     images[:, ::3] //= 4  # so that not all pixels are equally often above the threshold
     expected = _plainly(circuit, thresholds.bits(images[:_CHECKED]))
     wrong = {name: int((way.whole(images[:_CHECKED]) != expected).sum()) for name, way in found.items()}
-    whole = {name: _rate(lambda way=way: len(way.whole(images)), seconds) for name, way in found.items()}
+    whole = {name: _rate(partial(_all, way, images), seconds) for name, way in found.items()}
     gates = {name: _rate(way.gates, seconds) for name, way in found.items()}
     first = next(iter(found))
     size = f"{circuit.num_gates:,} gates"
@@ -133,6 +138,10 @@ def speed(circuit: Circuit, found: Mapping[str, Way], seconds: float) -> Measure
         figures=[_picture(whole, gates)],
         untested=[] if "C" in found else [("compiled C", "gcc is not on this machine")],
     )
+
+
+def _all(way: Way, images: Bytes) -> int:
+    return len(way.whole(images))
 
 
 def _plainly(circuit: Circuit, bits: npt.NDArray[np.bool_]) -> Classes:
