@@ -245,18 +245,8 @@ def _fix_pins(made: Design, folder: Path) -> None:
 def place(folder: Path, seed: int = 1) -> tuple[int, float]:
     """Place and route what `synthesise` left in a folder: logic cells, and the fastest clock in MHz. Raises as `build`."""
     fixed = ["--pcf", f"{_NAME}.pcf"] if (folder / f"{_NAME}.pcf").is_file() else []
-    arguments = [
-        *fixed,
-        "--up5k",
-        "--package",
-        "sg48",
-        "--json",
-        f"{_NAME}.json",
-        "--asc",
-        f"{_NAME}.asc",
-        "--report",
-        "placed.json",
-    ]
+    chip = ["--up5k", "--package", "sg48", "--freq", "12", "--seed", str(seed)]
+    files = ["--json", f"{_NAME}.json", "--asc", f"{_NAME}.asc", "--report", "placed.json"]
     (folder / "placed.json").unlink(missing_ok=True)
     try:
         run_tool("nextpnr-ice40", [*chip, *fixed, *files], folder, log="nextpnr.log")

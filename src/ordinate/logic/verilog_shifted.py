@@ -77,6 +77,8 @@ def _built(circuit: Circuit, name: str, clocks: int) -> tuple[str, int]:
         f"  reg [{counter - 1}:0] step = {steps};",
         "  reg busy = 0;",
         "  reg counted = 0;",
+        # block memories where 30 of 16 bits hold a row; yosys would weigh them against tables and take the tables
+        *(['  (* rom_style = "block", ram_style = "block" *)'] if 2 * len(planes) * taken <= 480 else []),
         f"  reg [{max(1, 2 * len(planes) * taken) - 1}:0] memory [0:{(1 << counter) - 1}];",
         f"  reg [{max(1, 2 * len(planes) * taken) - 1}:0] row = 0;",
         "  initial begin",
