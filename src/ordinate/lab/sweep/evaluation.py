@@ -29,7 +29,8 @@ DEPTHS = 8
 """Parts that the context is divided into where recall is measured by depth."""
 TEMPERATURES = (1.0, 1.1, 1.2, 1.35, 1.5)
 """Factors on the scores among which the tuned one is chosen, on validation rows."""
-_CHUNK_TOKENS = 4096  # a chunk of rows stays near the caches; scores of one row grow with the square
+_CHUNK_TOKENS = 4096  # rows that are scored at once
+_CHUNK_PAIRS = 1 << 18  # the same where every layer writes its scores several times: they should stay in the caches
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +51,9 @@ class Scored:
 @torch.no_grad()
 def score(model: SweepDecoder, task: Task, rows: Rows, positions: Tensor) -> Scored:
     """The scores of these rows, chunk by chunk."""
-    chunk = max(1, _CHUNK_TOKENS // rows.tokens.shape[1])
+    length = rows.tokens.shape[1]
+    by_content = any(getattr(one, "needs_content", False) for one in model.encodings)
+    chunk = max(1, _CHUNK_PAIRS // length**2 if by_content else _CHUNK_TOKENS // length)
     parts = []
     for start in range(0, rows.tokens.shape[0], chunk):
         here = slice(start, start + chunk)
