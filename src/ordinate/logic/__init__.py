@@ -1,6 +1,7 @@
 """Networks of logic gates: trained by relaxation or grown, turned into circuits, proven, run, and put on a chip."""
 
 from ordinate.logic.circuit import Circuit, Votes
+from ordinate.logic.fine_tuning import fine_tuned
 from ordinate.logic.growth import GrownCircuit, grow
 from ordinate.logic.growth_settings import GrowthRound, GrowthSettings
 from ordinate.logic.input_thresholds import InputThresholds
@@ -29,6 +30,7 @@ __all__ = [
     "TrainingSettings",
     "Votes",
     "accuracy",
+    "fine_tuned",
     "grow",
     "train",
 ]

@@ -25,6 +25,7 @@ def grow(
     threshold: Annotated[float | None, typer.Option("--threshold", help="A pixel above it is a 1; else 95 of 255.")] = None,
     copies: Annotated[int | None, typer.Option("--copies", help="Distorted copies of each training image.")] = None,
     replacements: Annotated[int, typer.Option("--replacements", help="Times that weak gates are cut and others grown.")] = 2,
+    fine_tune: Annotated[int, typer.Option("--fine-tune", help="Epochs of gradient descent on the grown gates.")] = 0,
     seed: Annotated[int, typer.Option("--seed", help="Of all draws; the same seed gives the same circuit.")] = 0,
     checkpoint: Annotated[
         Path | None, typer.Option("--checkpoint", metavar="FILE", help="Written each round; where it is there, growth goes on.")
@@ -58,14 +59,27 @@ def grow(
             checkpoint=checkpoint,
             on_round=told,
         )
-    grown.circuit.save(out)
-    answer = _told(grown.circuit, known, level, grown.rounds, out)
+    circuit = _tuned(grown.circuit, known, level, fine_tune) if fine_tune else grown.circuit
+    circuit.save(out)
+    answer = _told(circuit, known, level, grown.rounds, out)
     if picture is not None:
         from ordinate.logic.growth_picture import save_growth_picture
 
         save_growth_picture(grown, known.size, picture)
         answer["picture"] = str(picture)
     _print(answer, as_json)
+
+
+def _tuned(circuit: Circuit, known: Digits, threshold: float, epochs: int) -> Circuit:
+    from torch import from_numpy
+
+    from ordinate.logic import TrainingSettings, fine_tuned
+
+    def examples(part: Any) -> Any:
+        return from_numpy(part.bits(threshold)), from_numpy(part.labels)
+
+    settings = TrainingSettings(epochs=epochs, learning_rate=0.02, batch_size=256)
+    return fine_tuned(circuit, examples(known.train), examples(known.validation), settings)
 
 
 def _told(circuit: Circuit, known: Digits, threshold: float, rounds: tuple[GrowthRound, ...], out: Path) -> dict[str, Any]:
