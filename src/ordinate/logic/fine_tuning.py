@@ -1,8 +1,8 @@
 """A circuit that exists already, trained on by gradient descent: same wiring, same votes, gates free to become others.
 
-Growth chooses each gate against what came before it and never looks back. Here all gates are relaxed at once around what they
-are (a residual start, but at the circuit itself), trained straight through, and read off again. What validation does not confirm
-is not taken.
+Growth chooses each gate against what came before it and never looks back. Here all gates are relaxed at once around what
+they are (a residual start, but at the circuit itself), trained straight through, and read off again. What validation does not
+confirm is not taken.
 """
 
 from __future__ import annotations
