@@ -196,6 +196,7 @@ def test_d13_a_transposed_matrix_reproduces_the_article_the_wrong_way_round(larv
     assert verdict(found) is Verdict.NOT_TESTABLE  # the control that holds the article's four numbers notices
 
 
+@pytest.mark.slow
 def test_d13_with_left_and_right_outputs_exchanged_the_senses_cross(larva: Brain) -> None:
     side = larva.connectome.side.copy()
     outputs = larva.connectome.select("DN-VNC")
