@@ -18,6 +18,7 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
+from ordinate.errors import MissingExtraError
 from ordinate.lab.machine import machine, versions
 from ordinate.reservoir.body import KinematicFly
 from ordinate.reservoir.body_neuromechfly import NeuroMechFly
@@ -95,7 +96,10 @@ def main() -> None:
     print(f"  {'left':>6}{'right':>6}{'seed':>6}{'yaw deg/s':>12}{'speed mm/s':>12}{'CPU s/s':>9}")
     walks = []
     for seed in range(given.seeds):
-        fly = NeuroMechFly(STEP_SECONDS, seed=seed, generation=given.generation)
+        try:
+            fly = NeuroMechFly(STEP_SECONDS, seed=seed, generation=given.generation)
+        except MissingExtraError as problem:
+            raise SystemExit(str(problem)) from None
         for left, right in pairs:
             one = walk(fly, left, right, given.warm_up)
             walks.append(one)
@@ -105,8 +109,8 @@ def main() -> None:
                 flush=True,
             )
     result: dict[str, object] = {"bench": "body", "generation": given.generation, "walks": [asdict(w) for w in walks]}
-    near, far = ([w for w in walks if (abs(w.left - w.right) < 0.45) == small] for small in (True, False))
-    subsets = (("all drives", walks), ("differences up to 0.4", near), ("differences above 0.4", far))
+    near, far = ([w for w in walks if (abs(w.left - w.right) < 0.25) == small] for small in (True, False))
+    subsets = (("all drives", walks), ("differences up to 0.2", near), ("differences above 0.2", far))
     for name, chosen in subsets:
         if len({(w.left, w.right) for w in chosen}) < 3:
             continue
