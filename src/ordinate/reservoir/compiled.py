@@ -13,6 +13,7 @@ from typing import Any
 import numba
 import numpy as np
 
+from ordinate.reservoir.dynamics import BOUNDED
 from ordinate.reservoir.layout import PAD
 from ordinate.reservoir.vectors import row_dot, row_tile
 
@@ -94,6 +95,7 @@ def one_sequence(activation: str) -> Any:
     written. It returns the first step after which a state is not finite, where it stops, or -1.
     """
     dot, update = row_dot(PAD), _update(activation)
+    unbounded = activation not in BOUNDED
 
     @_jit
     def run(  # type: ignore[no-untyped-def]
@@ -129,7 +131,7 @@ def one_sequence(activation: str) -> Any:
             update(arriving, leak, now)
             for at in range(kept.size):
                 states[t, at] = now[kept[at]]
-            if not _all_finite(now):
+            if unbounded and not _all_finite(now):
                 return t
         return -1
 
@@ -143,6 +145,7 @@ def tile_of_sequences(activation: str, width: int) -> Any:
     `stops` of the layout comes after `starts`, for here no vector runs along a row, and `gains` [width] after `factor`.
     """
     tile, tile_onto, update = row_tile(width, onto=False), row_tile(width, onto=True), _update(activation)
+    unbounded = activation not in BOUNDED
 
     @_jit
     def run(  # type: ignore[no-untyped-def]
@@ -198,7 +201,7 @@ def tile_of_sequences(activation: str, width: int) -> Any:
                 for at in range(kept.size):
                     for sequence in range(width):
                         states[t, at, sequence] = now[kept[at], sequence]
-            if not _all_finite(flat_now):
+            if unbounded and not _all_finite(flat_now):
                 return t
         return -1
 
