@@ -21,7 +21,8 @@ check: .venv/installed-for-tests
 	.venv/bin/mypy
 
 bench: .venv/installed-for-tests
-	for name in rotation decode bias_memory generation prefill relative_scores; do .venv/bin/python -W ignore bench/$$name.py || exit 1; done
+	for name in rotation decode bias_memory generation prefill relative_scores reservoir_steps reservoir_tasks logic_training logic_inference \
+		sweep_step; do .venv/bin/python -W ignore bench/$$name.py || exit 1; done
 
 format: .venv/installed-for-tests
 	.venv/bin/ruff check --fix .
