@@ -52,12 +52,13 @@ def lost_in_the_middle(recall: Recall, train_length: int, model: str) -> Measure
     """
     longest = max(recall["rope"])
     dips = {name: {n: _dip(row) for n, row in found.items()} for name, found in recall.items()}
-    here = {name: found[train_length] for name, found in dips.items()}
-    far = {name: max(dip for n, dip in found.items() if n > train_length) for name, found in dips.items()}
+    # the mean over encodings: the largest of many noisy dips would always be one
+    average = {n: mean_of([found[n] for found in dips.values()]) for n in recall["rope"]}
+    here, far = average[train_length], max(dip for n, dip in average.items() if n > train_length)
     rope = recall["rope"][longest]
     checks = [
-        Check.at_least("largest dip in the middle at the training length", max(here.values()), 0.05),
-        Check.at_least("largest dip in the middle at any longer context", max(far.values()), 0.05, role=Role.GENERALISATION),
+        Check.at_least("dip in the middle at the training length, mean of the encodings", here, 0.05),
+        Check.at_least("the same where it is largest past that length", far, 0.05, role=Role.GENERALISATION),
         Check.at_least(
             "recall of RoPE, best part less worst, past the training length", max(rope) - min(rope), 0.2, role=Role.CONTROL
         ),
