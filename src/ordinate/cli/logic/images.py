@@ -32,13 +32,19 @@ def digits_of(data: Path | None, classes: str | None, *, check: bool = True) -> 
 
 
 def settings_of(gates: int, votes: int, copies: int | None, replacements: int, seed: int, *, embedded: bool) -> GrowthSettings:
-    """Settings of growth; on the embedded images samples are smaller, and more copies make up for few images."""
+    """Settings of growth; on the embedded images samples are smaller, and more copies make up for few images.
+
+    Large circuits learn images by heart sooner and get more and stronger distortions; thirty gates cannot follow those.
+    """
     from ordinate.logic import GrowthSettings
 
+    large = gates >= 500
+    usual = 20 if embedded else 8 if large else 4
     settings = GrowthSettings(
         gates=gates,
         votes_per_gate=votes,
-        copies=(20 if embedded else 4) if copies is None else copies,
+        copies=usual if copies is None else copies,
+        strength=1.0 if large else 0.5,
         replacements=replacements,
         seed=seed,
     )
