@@ -180,6 +180,7 @@ def test_no_signal_is_read_twice_in_a_round() -> None:
     circuit = grow(train, validation, data.threshold, small(gates=10, step=10, replacements=0)).circuit
     reads = np.concatenate((circuit.inputs_a, circuit.inputs_b))
     assert len(reads) == len(set(reads.tolist()))
+    assert circuit.num_votes == circuit.num_gates  # between two classes one vote says all
 
 
 def test_the_same_seed_grows_the_same_circuit_and_another_does_not() -> None:

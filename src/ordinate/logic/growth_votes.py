@@ -54,8 +54,8 @@ def _best_votes(correlation: Tensor, curvature: Tensor, tau: float, votes: int) 
     """Votes [..., K] in -1, 0, 1, at most `votes` of them, and their gain [...]."""
     gain = correlation.abs() / tau - curvature / (2 * tau * tau)
     if votes < gain.shape[-1]:
-        lowest = gain.topk(votes, -1).values[..., -1:]
-        gain = torch.where(gain >= lowest, gain, torch.zeros_like(gain))
+        best = gain.topk(votes, -1)  # of equals one: with two classes both gain alike
+        gain = torch.zeros_like(gain).scatter(-1, best.indices, best.values)
     gain = gain.clamp_(min=0.0)
     return correlation.sign() * (gain > 0), gain.sum(-1)
 
