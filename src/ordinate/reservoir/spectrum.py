@@ -22,7 +22,9 @@ __all__ = ["LeadingMode", "leading_eigenvalue", "leading_mode", "spectral_radius
 
 _DENSE_UP_TO = 200
 _DENSE_RESCUE_UP_TO = 4000
-_WANTED = 6  # a few, for leading eigenvalues may come in pairs or rings of one size
+# (eigenvalues, basis, restarts): one alone is soon found where it stands apart from a dense disc of others, as in any large
+# random graph; several, where the leading ones come in rings of one size
+_TRIES = ((1, 40, 300), (6, 20, None), (6, 120, None))
 
 
 def spectral_radius(weights: Any) -> float:
@@ -73,11 +75,10 @@ def _leading(matrix: sparse.csr_array, vectors: bool) -> tuple[complex, npt.NDAr
     if count <= _DENSE_UP_TO:
         return _dense(matrix, vectors)
     start = np.random.default_rng(0).random(count)  # a start of ones is blind to what adds up to nothing
-    for basis in (20, 120):
+    for wanted, basis, restarts in _TRIES:
+        limit = restarts or 10 * count
         try:
-            found = linalg.eigs(
-                matrix, k=_WANTED, which="LM", v0=start, ncv=basis, maxiter=10 * count, return_eigenvectors=vectors
-            )
+            found = linalg.eigs(matrix, k=wanted, which="LM", v0=start, ncv=basis, maxiter=limit, return_eigenvectors=vectors)
         except linalg.ArpackNoConvergence:
             continue
         values, right = found if vectors else (found, None)
