@@ -1,4 +1,4 @@
-"""The measurements that `ordinate choose` quotes where no sweep of one's own is given: written anew from a finished default sweep.
+"""What `ordinate choose` quotes where no sweep of one's own is given, written anew from a finished default sweep.
 
     ordinate sweep --out sweep
     python bench/measured_sweep.py sweep
