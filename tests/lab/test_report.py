@@ -69,7 +69,8 @@ def test_the_verdicts_are_those_of_the_rows(page: Page, finished_report: Path) -
     for row in read_rows(finished_report):
         assert f"Verdict: {row['verdict']}" in told
         assert row["reason"] in told
-    assert {row["verdict"] for row in read_rows(finished_report)} == {"reproduced", "corrected"}
+    verdicts = {row["verdict"] for row in read_rows(finished_report)}
+    assert {"reproduced", "corrected"} <= verdicts <= {"reproduced", "corrected", "refuted", "not testable here"}
 
 
 def test_nothing_is_fetched(page: Page, text: str) -> None:
