@@ -1,11 +1,11 @@
-"""How the commands about model files print: one console, provenance in few words, sizes and lengths for people."""
+"""How commands print: one console, tables and records, provenance in few words, sizes and lengths for people."""
 
 from __future__ import annotations
 
 import io
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -15,7 +15,19 @@ if TYPE_CHECKING:
     from ordinate.inspection.provenance import Value
     from ordinate.inspection.record import Finding
 
-__all__ = ["answer", "answer_json", "bytes_of", "emit", "findings_table", "grid", "shown", "tokens", "told", "whence"]
+__all__ = [
+    "answer",
+    "answer_json",
+    "answer_record",
+    "bytes_of",
+    "emit",
+    "findings_table",
+    "grid",
+    "shown",
+    "tokens",
+    "told",
+    "whence",
+]
 
 SEVERITY_STYLES = {"error": "bold red", "warning": "yellow", "info": "cyan"}
 _SOURCE_STYLES = {"file": "green", "family": "blue", "derived": "dim", "assumed": "magenta", "unknown": "red"}
@@ -39,6 +51,17 @@ def answer_json(told: Any) -> None:
     import json
 
     emit(json.dumps(told, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def answer_record(record: Mapping[str, Any], as_json: bool) -> None:
+    """Print names and values, a line each, or the same as JSON."""
+    if as_json:
+        answer_json(record)
+        return
+    table = grid("", "", header=False)
+    for name, value in record.items():
+        table.add_row(name.replace("_", " "), shown(value))
+    answer(table)
 
 
 def emit(text: str) -> None:

@@ -33,7 +33,7 @@ def emit(
 
     Exit 0, or 2 for wrong use.
     """
-    from ordinate.cli.tables import answer, answer_json, grid
+    from ordinate.cli.tables import answer_record
     from ordinate.errors import ArgumentError, OutputError, RefusedError
     from ordinate.logic.circuit import Circuit
     from ordinate.logic.circuit_files import write_whole
@@ -71,10 +71,4 @@ def emit(
         write_whole(bench / "vectors.hex", vector_file(images.bits))
         write_whole(bench / "expected.hex", expected_file(given.predict(images.bits)))
         written["bench"] = str(bench)
-    if as_json:
-        answer_json({"circuit": str(circuit), "gates": given.num_gates, **written})
-        return
-    table = grid("", "", header=False)
-    for what, where in written.items():
-        table.add_row(what, where)
-    answer(table)
+    answer_record({"circuit": str(circuit), "gates": given.num_gates, **written}, as_json)

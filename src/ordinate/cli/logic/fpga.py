@@ -34,7 +34,7 @@ def fpga(
     """
     from ordinate.cli.logic.circuit_images import test_images
     from ordinate.cli.logic.progress import steps
-    from ordinate.cli.tables import answer, answer_json, grid, shown
+    from ordinate.cli.tables import answer_record
     from ordinate.errors import ArgumentError
     from ordinate.logic.circuit import Circuit
     from ordinate.logic.fpga import build
@@ -54,13 +54,6 @@ def fpga(
             gate_levels=gate_levels,
             told=say,
         )
-    told = report.to_dict()
-    if as_json:
-        answer_json(told)
-    else:
-        table = grid("", "", header=False)
-        for name, value in told.items():
-            table.add_row(name.replace("_", " "), shown(value))
-        answer(table)
+    answer_record(report.to_dict(), as_json)
     if report.wrong or not report.proven:
         raise typer.Exit(1)

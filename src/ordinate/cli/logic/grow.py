@@ -43,13 +43,15 @@ def grow(
     Exit 0, or 2 for wrong use.
     """
     from ordinate.cli.logic.images import circuit_place, digits_of, settings_of
+    from ordinate.cli.logic.progress import counted
+    from ordinate.cli.tables import answer_record
     from ordinate.logic import grow as grown_from
 
     circuit_place("--out", out)
     settings = settings_of(gates, votes, copies, replacements, seed, embedded=data is None)
     known = digits_of(data, classes, check=not other_data)
     level = known.threshold if threshold is None else threshold
-    with _progress(gates) as told:
+    with counted("gates", gates) as told:
         grown = grown_from(
             (known.train.images, known.train.labels),
             (known.validation.images, known.validation.labels),
@@ -57,7 +59,7 @@ def grow(
             settings,
             labels=known.classes,
             checkpoint=checkpoint,
-            on_round=told,
+            on_round=lambda grown: told(grown.gates, _words(grown)),
         )
     circuit = _tuned(grown.circuit, known, level, fine_tune) if fine_tune else grown.circuit
     circuit.save(out)
@@ -67,7 +69,7 @@ def grow(
 
         save_growth_picture(grown, known.size, picture)
         answer["picture"] = str(picture)
-    _print(answer, as_json)
+    answer_record(answer, as_json)
 
 
 def _tuned(circuit: Circuit, known: Digits, threshold: float, epochs: int) -> Circuit:
@@ -102,47 +104,5 @@ def _told(circuit: Circuit, known: Digits, threshold: float, rounds: tuple[Growt
     }
 
 
-def _print(answer: dict[str, Any], as_json: bool) -> None:
-    from ordinate.cli.tables import answer as show
-    from ordinate.cli.tables import answer_json, grid, shown
-
-    if as_json:
-        answer_json(answer)
-        return
-    table = grid("", "", header=False)
-    for name, value in answer.items():
-        table.add_row(name.replace("_", " "), shown(value))
-    show(table)
-
-
-class _progress:  # noqa: N801 (used as a function)
-    """A bar of gates on standard error, with the validation accuracy beside it."""
-
-    def __init__(self, gates: int) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-        self._bar = Progress(
-            TextColumn("gates"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            TextColumn("{task.description}"),
-            console=Console(stderr=True),
-            transient=True,
-        )
-        self._task = self._bar.add_task("", total=gates)
-
-    def __enter__(self) -> _progress:
-        self._bar.start()
-        return self
-
-    def __exit__(self, *problem: object) -> None:
-        self._bar.stop()
-
-    def __call__(self, told: GrowthRound) -> None:
-        self._bar.update(
-            self._task,
-            completed=told.gates,
-            description=f"validation {told.validation_accuracy:.2%}, loss {told.validation_loss:.4f}",
-        )
+def _words(told: GrowthRound) -> str:
+    return f"validation {told.validation_accuracy:.2%}, loss {told.validation_loss:.4f}"

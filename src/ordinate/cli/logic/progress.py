@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-__all__ = ["steps"]
+__all__ = ["counted", "steps"]
 
 
 @contextmanager
@@ -29,3 +29,24 @@ def steps(title: str) -> Iterator[Callable[[str], None]]:
     ) as bar:
         task = bar.add_task("", total=None)
         yield lambda words: bar.update(task, description=words)
+
+
+@contextmanager
+def counted(what: str, total: int) -> Iterator[Callable[[int, str], None]]:
+    """A bar of `total` things; what it yields is told how many are done, and what to say beside the bar."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True)
+    with Progress(
+        TextColumn(what),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.description}"),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    ) as bar:
+        task = bar.add_task("", total=total)
+        yield lambda done, words: bar.update(task, completed=done, description=words)

@@ -34,7 +34,7 @@ def run(
     import time
 
     from ordinate.cli.logic.circuit_images import test_images
-    from ordinate.cli.tables import answer, answer_json, grid, shown
+    from ordinate.cli.tables import answer_record
     from ordinate.logic.bitparallel import BitParallel
     from ordinate.logic.circuit import Circuit
 
@@ -63,10 +63,4 @@ def run(
 
         save_circuit_picture(given, picture, size=images.size)
         told["picture"] = str(picture)
-    if as_json:
-        answer_json(told)
-        return
-    table = grid("", "", header=False)
-    for name, value in told.items():
-        table.add_row(name.replace("_", " "), shown(value))
-    answer(table)
+    answer_record(told, as_json)

@@ -50,6 +50,8 @@ def train(
     Exit 0, or 2 for wrong use.
     """
     from ordinate.cli.logic.images import circuit_place, digits_of, network_of
+    from ordinate.cli.logic.progress import counted
+    from ordinate.cli.tables import answer_record
     from ordinate.logic import TrainingSettings
     from ordinate.logic import train as trained
 
@@ -69,15 +71,20 @@ def train(
     def examples(part: Any) -> Any:
         return from_numpy(part.images.reshape(len(part), -1)), from_numpy(part.labels)
 
-    with _Bar(epochs) as told:
+    with counted("epochs", epochs) as told:
         done = trained(
-            network, examples(known.train), examples(known.validation), settings, checkpoint=checkpoint, on_epoch=told
+            network,
+            examples(known.train),
+            examples(known.validation),
+            settings,
+            checkpoint=checkpoint,
+            on_epoch=lambda report: told(report.epoch, _words(report)),
         )
     network.save(out)
     answer = _told(done, known, examples(known.test), out)
     if circuit is not None:
         answer["circuit"] = _save_circuit(network, circuit, known)
-    _print(answer, as_json)
+    answer_record(answer, as_json)
 
 
 def _save_circuit(network: LogicNetwork, path: Path, known: Digits) -> str:
@@ -106,44 +113,5 @@ def _told(done: Training, known: Digits, test: Any, out: Path) -> dict[str, Any]
     }
 
 
-def _print(answer: dict[str, Any], as_json: bool) -> None:
-    from ordinate.cli.tables import answer as show
-    from ordinate.cli.tables import answer_json, grid, shown
-
-    if as_json:
-        answer_json(answer)
-        return
-    table = grid("", "", header=False)
-    for name, value in answer.items():
-        table.add_row(name.replace("_", " "), shown(value))
-    show(table)
-
-
-class _Bar:
-    """A bar of epochs on standard error, with the validation accuracy beside it."""
-
-    def __init__(self, epochs: int) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-        self._bar = Progress(
-            TextColumn("epochs"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            TextColumn("{task.description}"),
-            console=Console(stderr=True),
-            transient=True,
-        )
-        self._task = self._bar.add_task("", total=epochs)
-
-    def __enter__(self) -> _Bar:
-        self._bar.start()
-        return self
-
-    def __exit__(self, *problem: object) -> None:
-        self._bar.stop()
-
-    def __call__(self, told: EpochReport) -> None:
-        described = f"loss {told.train_loss:.3f}, validation {told.hard_accuracy:.2%} (relaxed {told.soft_accuracy:.2%})"
-        self._bar.update(self._task, completed=told.epoch, description=described)
+def _words(told: EpochReport) -> str:
+    return f"loss {told.train_loss:.3f}, validation {told.hard_accuracy:.2%} (relaxed {told.soft_accuracy:.2%})"
