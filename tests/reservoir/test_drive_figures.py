@@ -44,7 +44,7 @@ def test_files_are_written_in_both_formats_and_nothing_else_is_left(driven: Driv
 
 
 def test_another_format_or_a_place_that_cannot_be_written_is_refused(driven: Drive, tmp_path: Path) -> None:
-    with pytest.raises(ArgumentError, match=r"path: expected a name that ends in .png or .svg, got .*gif"):
+    with pytest.raises(ArgumentError, match=r"path: expected a name that ends in .png, .svg or .pdf, got .*gif"):
         save_figures(driven, tmp_path, ("gif",))
     (tmp_path / "file").write_text("")
     with pytest.raises(OutputError, match="path: expected a file that can be written"):

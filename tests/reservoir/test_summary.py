@@ -10,7 +10,7 @@ import pytest
 from ordinate.reservoir import Connectome
 from ordinate.reservoir.summary import summarise
 from ordinate.reservoir.summary_figure import summary_figure
-from ordinate.reservoir.whole_files import save_figure
+from ordinate.whole_files import save_figure
 
 
 def test_it_counts_what_is_there():

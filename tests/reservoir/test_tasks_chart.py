@@ -47,8 +47,9 @@ def test_a_picture_is_written_in_the_format_of_its_suffix(card, tmp_path, suffix
     assert [path.name for path in tmp_path.iterdir()] == [f"card{suffix}"]
 
 
-def test_other_suffixes_and_missing_folders_are_refused(card, tmp_path):
-    with pytest.raises(ArgumentError, match=r"picture: expected a file name ending in \.png, \.svg or \.pdf"):
+def test_other_suffixes_and_places_that_cannot_be_written_are_refused(card, tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ArgumentError, match=r"path: expected a name that ends in .png, .svg or .pdf"):
         save_chart(card, tmp_path / "card.gif")
-    with pytest.raises(OutputError, match="picture: expected a place to write to"):
-        save_chart(card, tmp_path / "nowhere" / "card.png")
+    with pytest.raises(OutputError, match="path: expected a file that can be written"):
+        save_chart(card, tmp_path / "file" / "card.png")

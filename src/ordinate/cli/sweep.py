@@ -137,36 +137,23 @@ def _run(
     cells: Sequence[Cell], store: Store, *, corpus: Path | None, jobs: int | None, engine: str, address: str | None
 ) -> None:
     """Run what is missing, with a bar on standard error."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-
+    from ordinate.cli.progress import bar
     from ordinate.lab.sweep.engine import run_cells
 
     there = sum(store.has(cell) for cell in cells)
-    console = Console(stderr=True)
-    bar = Progress(
-        TextColumn("{task.description:<34}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-        console=console,
-        transient=True,
-        disable=not console.is_terminal,
-    )
     if there:
         typer.echo(f"{there} of {len(cells)} cells are in {store.folder} already", err=True)
     finished = there
     try:
-        with bar:
-            shown = bar.add_task("", total=len(cells), completed=there)
+        with bar("cells") as told:
+            told(there, len(cells))
 
             def tell(record: dict[str, Any]) -> None:
                 nonlocal finished
                 finished += 1
                 settings = record["settings"]
                 name = f"{settings['task']} {settings['encoding']} seed {settings['seed']}"
-                bar.update(shown, description=name, advance=1)
+                told(finished, len(cells), name)
 
             run_cells(
                 cells,
@@ -189,17 +176,18 @@ def _tell(records: Sequence[dict[str, Any]], *, as_json: bool, csv: Path | None,
     from ordinate.cli.tables import answer_json
     from ordinate.lab.sweep.summary import summarise
     from ordinate.lab.sweep.tables import extension_rows, probe_rows, to_csv, to_json
+    from ordinate.whole_files import write_whole
 
     tables = summarise(records)
     if csv is not None:
-        _write(csv, to_csv(tables))
+        write_whole(csv, to_csv(tables))
         typer.echo(f"tables: {csv}", err=True)
     if figures is not None:
         from ordinate.lab.sweep.figures import sweep_figures
 
         drawn = sweep_figures(tables, records)
         for figure in drawn:
-            _write(figures / f"{figure.name}.svg", figure.svg)
+            write_whole(figures / f"{figure.name}.svg", figure.svg)
         typer.echo(f"{len(drawn)} charts in {figures}", err=True)
     if as_json:
         others = [r for r in records if r["settings"]["study"] != "lengths"]
@@ -241,20 +229,3 @@ def _print(
         answer(Text(f"note: {warning}", style="dim"))
     if tables:
         answer(Text(LEGEND, style="dim"))
-
-
-def _write(path: Path, text: str) -> None:
-    """The file whole or not at all."""
-    import os
-
-    from ordinate.errors import OutputError
-
-    draft = path.with_name(path.name + ".part")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        draft.write_text(text, encoding="utf-8")
-        os.replace(draft, path)
-    except OSError as problem:
-        raise OutputError(
-            str(path), expected="a place to write to", got=problem.strerror or str(problem), todo="name another"
-        ) from None

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ordinate.errors import ArgumentError, OutputError
+from ordinate.errors import ArgumentError
+from ordinate.whole_files import picture_kind, save_figure
 
 if TYPE_CHECKING:
     from ordinate.logic.circuit import Circuit
@@ -132,14 +133,11 @@ def save_circuit_picture(circuit: Circuit, path: str | Path, *, size: tuple[int,
         ArgumentError: a size that does not fit, or an ending that is none of a picture.
         OutputError: a place that cannot be written to.
     """
-    import os
 
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    target = Path(path)
-    if target.suffix not in (".svg", ".png", ".pdf"):
-        raise ArgumentError("path", expected="a name ending in .svg, .png or .pdf", got=str(path), todo="choose one of them")
+    picture_kind(path)  # before anything is drawn
     figure = Figure(figsize=(9, 4.5) if size else (7, 4.5), layout="constrained")
     FigureCanvasAgg(figure)
     if size is None:
@@ -148,9 +146,4 @@ def save_circuit_picture(circuit: Circuit, path: str | Path, *, size: tuple[int,
         left, right = figure.subplots(1, 2, width_ratios=(2, 1))
         draw_circuit(left, circuit)
         draw_pixels(right, circuit, size)
-    draft = target.with_name(f"{target.stem}.part{target.suffix}")
-    try:
-        figure.savefig(draft, metadata={"Date": None} if target.suffix == ".svg" else None)
-        os.replace(draft, target)
-    except OSError as problem:
-        raise OutputError(str(path), expected="a place for a file", got=str(problem), todo="make its folder first") from None
+    save_figure(figure, path)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
-from ordinate.errors import DataError, MissingDataError, OrdinateError, OutputError
+from ordinate.errors import DataError, MissingDataError, OrdinateError
 from ordinate.logic.circuit import Circuit
 from ordinate.logic.input_thresholds import InputThresholds
+from ordinate.whole_files import write_whole
 
-__all__ = ["FORMAT", "VERSION", "from_document", "load", "save", "to_document", "write_whole"]
+__all__ = ["FORMAT", "VERSION", "from_document", "load", "save", "to_document"]
 
 FORMAT, VERSION = "ordinate.logic.circuit", 1
 _FIELDS = {"format", "version", "num_inputs", "nodes", "votes", "bias", "tau", "inputs", "labels", "notes"}
@@ -110,24 +110,3 @@ def _refuse(name: str) -> float:
 def save(circuit: Circuit, path: str | Path) -> None:
     """Write a circuit. Raises as `Circuit.save`."""
     write_whole(path, json.dumps(to_document(circuit), separators=(",", ":"), ensure_ascii=False, allow_nan=False) + "\n")
-
-
-def write_whole(path: str | Path, content: str | bytes) -> None:
-    """Write a file under a temporary name, then rename it: it is there whole or not at all.
-
-    Raises:
-        OutputError: a place that cannot be written to.
-    """
-    target = Path(path)
-    draft = target.with_name(f"{target.name}.{os.getpid()}.part")
-    try:
-        if isinstance(content, bytes):
-            draft.write_bytes(content)
-        else:
-            draft.write_text(content, encoding="utf-8")
-        os.replace(draft, target)
-    except OSError as problem:
-        draft.unlink(missing_ok=True)
-        raise OutputError(
-            str(path), expected="a place for a file", got=problem.strerror or str(problem), todo="make its folder first"
-        ) from None

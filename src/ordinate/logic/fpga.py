@@ -18,7 +18,6 @@ import numpy as np
 import numpy.typing as npt
 
 from ordinate.errors import ArgumentError, OutputError, RefusedError
-from ordinate.logic.circuit_files import write_whole
 from ordinate.logic.counting import count_plan
 from ordinate.logic.exchange import blif
 from ordinate.logic.fpga_tools import find_tool, run_tool
@@ -34,6 +33,7 @@ from ordinate.logic.verilog_bench import (
 )
 from ordinate.logic.verilog_shifted import shifted_latency, verilog_shifted
 from ordinate.logic.words import as_bits
+from ordinate.whole_files import write_whole
 
 if TYPE_CHECKING:
     from ordinate.logic.circuit import Circuit

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from ordinate.errors import DataError, OutputError
+from ordinate.errors import DataError
 from ordinate.logic.growth_settings import GrowthRound
 from ordinate.logic.growth_state import GrowthState, Snapshot
+from ordinate.whole_files import write_whole
 
 if TYPE_CHECKING:
     from ordinate.logic.growth_run import GrowthRun
@@ -75,14 +75,7 @@ def save_growth(path: Path, run: GrowthRun, mark: str) -> None:
         "generator": run.generator.bit_generator.state,
         "rounds": [asdict(told) for told in run.rounds],
     }
-    draft = path.with_name(f"{path.name}.part")
-    try:
-        draft.write_text(json.dumps(record, allow_nan=False), encoding="utf-8")
-        os.replace(draft, path)
-    except OSError as problem:
-        raise OutputError(
-            str(path), expected="a place for a checkpoint", got=str(problem), todo="make its folder first"
-        ) from None
+    write_whole(path, json.dumps(record, allow_nan=False))
 
 
 def load_growth(path: Path, run: GrowthRun, mark: str) -> None:

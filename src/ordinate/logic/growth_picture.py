@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import numpy as np
 
-from ordinate.errors import ArgumentError, OutputError
+from ordinate.errors import ArgumentError
 from ordinate.logic.circuit import Circuit
 from ordinate.logic.growth import GrownCircuit
+from ordinate.whole_files import picture_kind, save_figure
 
 __all__ = ["pixel_use", "save_growth_picture"]
 
@@ -49,9 +49,7 @@ def save_growth_picture(grown: GrownCircuit, size: tuple[int, int], path: str | 
     """
     from matplotlib.figure import Figure
 
-    path = Path(path)
-    if path.suffix not in (".svg", ".png"):
-        raise ArgumentError("path", expected="a name that ends in .svg or .png", got=str(path), todo="give it such a name")
+    picture_kind(path)  # before anything is drawn
     figure = Figure(figsize=(8, 3.2), layout="constrained")
     left, right = figure.subplots(1, 2, width_ratios=(1.5, 1))
     left.plot(
@@ -62,9 +60,4 @@ def save_growth_picture(grown: GrownCircuit, size: tuple[int, int], path: str | 
     image = right.imshow(pixel_use(grown.circuit, size), cmap="cividis", interpolation="none")
     right.set(title="Gates that read each pixel", xticks=[], yticks=[])
     figure.colorbar(image, ax=right, shrink=0.85)
-    draft = path.with_name(f"{path.stem}.part{path.suffix}")
-    try:
-        figure.savefig(draft)
-        os.replace(draft, path)
-    except OSError as problem:
-        raise OutputError(str(path), expected="a place for a picture", got=str(problem), todo="make its folder first") from None
+    save_figure(figure, path)

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import asdict
 from pathlib import Path
 
 import torch
 from torch import Tensor
 
-from ordinate.errors import DataError, OutputError
+from ordinate.errors import DataError
 from ordinate.logic.network import LogicNetwork
 from ordinate.logic.training_settings import EpochReport, TrainingSettings
 from ordinate.tensor_files import read_tensors, write_tensors
+from ordinate.whole_files import write_whole
 
 __all__ = ["load_training", "save_training"]
 
@@ -44,14 +44,8 @@ def save_training(
         "settings": json.dumps(asdict(settings)),
         "reports": json.dumps([asdict(report) for report in reports]),
     }
-    draft = path.with_name(f"{path.name}.part")
-    write_tensors(draft, {name: value.clone() for name, value in tensors.items()}, told)
-    try:
-        os.replace(draft, path)
-    except OSError as problem:
-        raise OutputError(
-            str(path), expected="a place for a checkpoint", got=str(problem), todo="make its folder first"
-        ) from None
+    own = {name: value.clone() for name, value in tensors.items()}  # the file refuses tensors that share memory
+    write_whole(path, lambda draft: write_tensors(draft, own, told))
 
 
 def load_training(

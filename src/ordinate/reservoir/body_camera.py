@@ -17,7 +17,7 @@ import numpy.typing as npt
 from ordinate.errors import ArgumentError, MissingExtraError, RefusedError
 from ordinate.reservoir.body_generations import INSTALL
 from ordinate.reservoir.body_neuromechfly import NeuroMechFly
-from ordinate.reservoir.whole_files import write_whole
+from ordinate.whole_files import write_whole
 
 __all__ = ["Film", "Window"]
 

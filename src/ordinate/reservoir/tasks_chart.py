@@ -9,10 +9,10 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ordinate.errors import ArgumentError, OutputError
 from ordinate.reservoir.tasks import task_named
 from ordinate.reservoir.tasks_card import Card
 from ordinate.reservoir.tasks_comparison import interval
+from ordinate.whole_files import picture_kind, save_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -75,8 +75,7 @@ def save_chart(card: Card, path: Path) -> None:
     """
     from matplotlib.figure import Figure
 
-    if path.suffix not in (".png", ".svg", ".pdf"):
-        raise ArgumentError("picture", expected="a file name ending in .png, .svg or .pdf", got=str(path), todo="rename it")
+    picture_kind(path)  # before anything is drawn
     tasks = card.plan.tasks
     rows = len(card.plan.signs) * len(card.plan.normalisations)
     figure = Figure(figsize=(1.6 + 2.9 * len(tasks), 1.6 + 0.75 * rows), layout="constrained")
@@ -86,10 +85,4 @@ def save_chart(card: Card, path: Path) -> None:
     handles, labels = panels[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
     figure.suptitle(f"{card.connectome}; * differs after Holm's correction", fontsize=9)
-    draft = path.with_name(f".{path.name}.part")
-    try:
-        figure.savefig(draft, format=path.suffix[1:], dpi=150)
-        draft.replace(path)
-    except OSError as problem:
-        draft.unlink(missing_ok=True)
-        raise OutputError("picture", expected="a place to write to", got=str(path), todo=str(problem)) from None
+    save_figure(figure, path)

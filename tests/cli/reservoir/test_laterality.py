@@ -94,7 +94,7 @@ def test_one_setting_can_be_drawn(tmp_path: Path) -> None:
         (["--normalisation", "rows"], "normalisation: expected one of"),
         (["--data", "nowhere.zip"], "nowhere.zip"),
         (["--neurons", "neurons.csv"], "--neurons: expected a table of edges as --data, got none"),
-        (["--draws", "0", "--out", "it.gif"], "path: expected a name that ends in .png or .svg"),
+        (["--draws", "0", "--out", "it.gif"], "path: expected a name that ends in .png, .svg or .pdf"),
     ],
 )
 def test_wrong_use_is_one_line_and_exit_2(words: list[str], told: str) -> None:

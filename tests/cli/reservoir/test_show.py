@@ -65,7 +65,7 @@ def test_wrong_use_is_one_line_and_exit_2(tmp_path):
         (["--data", str(tmp_path / "bad.csv")], "a count, 0 or more, got -3"),
         (["--select", "sensory &"], "no word in"),
         (["--select", "kenyon"], "a word that some neuron"),
-        (["--out", str(tmp_path / "a.gif")], ".png or .svg"),
+        (["--out", str(tmp_path / "a.gif")], ".png, .svg or .pdf"),
     ):
         done = show(*words)
         assert done.exit_code == 2, words

@@ -75,7 +75,7 @@ def test_all_runs_every_task():
         (("memory", "--most-read", "0"), "most_read: expected at least 1"),
         (("memory", "--stimulus", "olfactori", *SMALL), 'did you mean "olfactory"?'),
         (("memory", "--data", "no such file.zip"), "no such file.zip"),
-        (("memory", "--picture", "card.gif"), "--picture: expected a file name ending in .png"),
+        (("memory", "--picture", "card.gif"), "path: expected a name that ends in .png"),
         (("memory", "--picture", "nowhere/card.png"), "--picture: expected a folder that is there"),
     ],
 )

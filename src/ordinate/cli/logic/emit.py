@@ -36,9 +36,9 @@ def emit(
     from ordinate.cli.tables import answer_record
     from ordinate.errors import ArgumentError, OutputError, RefusedError
     from ordinate.logic.circuit import Circuit
-    from ordinate.logic.circuit_files import write_whole
     from ordinate.logic.exchange import aiger as as_aiger
     from ordinate.logic.exchange import blif as as_blif
+    from ordinate.whole_files import write_whole
 
     if not any((c, verilog, blif, aiger, bench)):
         raise ArgumentError(

@@ -33,7 +33,7 @@ def fpga(
     Exit 0; 1 where a class differs in simulation or the proof fails; 2 for wrong use, missing tools, or what does not fit.
     """
     from ordinate.cli.logic.circuit_images import test_images
-    from ordinate.cli.logic.progress import steps
+    from ordinate.cli.progress import steps
     from ordinate.cli.tables import answer_record
     from ordinate.errors import ArgumentError
     from ordinate.logic.circuit import Circuit

@@ -43,7 +43,7 @@ def grow(
     Exit 0, or 2 for wrong use.
     """
     from ordinate.cli.logic.images import circuit_place, digits_of, settings_of
-    from ordinate.cli.logic.progress import counted
+    from ordinate.cli.progress import bar
     from ordinate.cli.tables import answer_record
     from ordinate.logic import grow as grown_from
 
@@ -51,7 +51,7 @@ def grow(
     settings = settings_of(gates, votes, copies, replacements, seed, embedded=data is None)
     known = digits_of(data, classes, check=not other_data)
     level = known.threshold if threshold is None else threshold
-    with counted("gates", gates) as told:
+    with bar("gates") as told:
         grown = grown_from(
             (known.train.images, known.train.labels),
             (known.validation.images, known.validation.labels),
@@ -59,7 +59,7 @@ def grow(
             settings,
             labels=known.classes,
             checkpoint=checkpoint,
-            on_round=lambda grown: told(grown.gates, _words(grown)),
+            on_round=lambda grown: told(grown.gates, gates, _words(grown)),
         )
     circuit = _tuned(grown.circuit, known, level, fine_tune) if fine_tune else grown.circuit
     circuit.save(out)

@@ -22,7 +22,7 @@ def simplify(
     Exit 0; 1 where the proof did not come to an end; 2 for wrong use.
     """
     from ordinate.cli.logic.images import circuit_place
-    from ordinate.cli.logic.progress import steps
+    from ordinate.cli.progress import steps
     from ordinate.cli.tables import answer, answer_json, grid
     from ordinate.logic.circuit import Circuit
     from ordinate.logic.equivalence import Equivalence, equivalent

@@ -50,7 +50,7 @@ def train(
     Exit 0, or 2 for wrong use.
     """
     from ordinate.cli.logic.images import circuit_place, digits_of, network_of
-    from ordinate.cli.logic.progress import counted
+    from ordinate.cli.progress import bar
     from ordinate.cli.tables import answer_record
     from ordinate.logic import TrainingSettings
     from ordinate.logic import train as trained
@@ -71,14 +71,14 @@ def train(
     def examples(part: Any) -> Any:
         return from_numpy(part.images.reshape(len(part), -1)), from_numpy(part.labels)
 
-    with counted("epochs", epochs) as told:
+    with bar("epochs") as told:
         done = trained(
             network,
             examples(known.train),
             examples(known.validation),
             settings,
             checkpoint=checkpoint,
-            on_epoch=lambda report: told(report.epoch, _words(report)),
+            on_epoch=lambda report: told(report.epoch, epochs, _words(report)),
         )
     network.save(out)
     answer = _told(done, known, examples(known.test), out)

@@ -82,8 +82,8 @@ def drive(
 
     Exit 0, or 2 for wrong use.
     """
+    from ordinate.cli.progress import bar
     from ordinate.cli.reservoir.connectomes import default_readout, given_connectome
-    from ordinate.cli.reservoir.progress import bar
     from ordinate.errors import ArgumentError
     from ordinate.reservoir.drive import Brain
     from ordinate.reservoir.drive import drive as run
@@ -159,7 +159,7 @@ def _film(walker: Any, playback_speed: float, window: bool) -> Any:
 def _write_numbers(driven: Drive, out: Path) -> Path:
     import json
 
-    from ordinate.reservoir.whole_files import write_whole
+    from ordinate.whole_files import write_whole
 
     text = json.dumps(driven.to_dict(traces=True), allow_nan=False) + "\n"
     return write_whole(out / "drive.json", lambda draft: draft.write_text(text, encoding="utf-8"))

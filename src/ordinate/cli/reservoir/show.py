@@ -36,7 +36,7 @@ def show(
     from ordinate.reservoir.summary import summarise
 
     if out is not None:
-        from ordinate.reservoir.whole_files import picture_kind
+        from ordinate.whole_files import picture_kind
 
         picture_kind(out)
     connectome = given_connectome(data, seed)
@@ -48,7 +48,7 @@ def show(
     summary = summarise(connectome)
     if out is not None:
         from ordinate.reservoir.summary_figure import summary_figure
-        from ordinate.reservoir.whole_files import save_figure
+        from ordinate.whole_files import save_figure
 
         typer.echo(f"drawn: {save_figure(summary_figure(connectome, summary), out)}", err=True)
     if as_json:

@@ -41,7 +41,7 @@ def tasks(
 
     Exit 0, or 2 for wrong use.
     """
-    from ordinate.cli.reservoir.progress import bar
+    from ordinate.cli.progress import bar
     from ordinate.errors import ArgumentError
     from ordinate.reservoir.tasks import Size
     from ordinate.reservoir.tasks import tasks as known
@@ -88,14 +88,12 @@ def _split(names: str) -> tuple[str, ...]:
 
 def _check_picture(picture: Path | None) -> None:
     """Before minutes of work, not after."""
-    from ordinate.errors import ArgumentError, OutputError
+    from ordinate.errors import OutputError
+    from ordinate.whole_files import picture_kind
 
     if picture is None:
         return
-    if picture.suffix not in (".png", ".svg", ".pdf"):
-        raise ArgumentError(
-            "--picture", expected="a file name ending in .png, .svg or .pdf", got=str(picture), todo="rename it"
-        )
+    picture_kind(picture)
     if not picture.absolute().parent.is_dir():
         raise OutputError("--picture", expected="a folder that is there", got=str(picture.parent), todo="make it first")
 

@@ -8,7 +8,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from ordinate.errors import ArgumentError, OutputError
-from ordinate.reservoir.whole_files import save_figure, write_whole
+from ordinate.whole_files import save_figure, write_whole
 
 
 def test_a_file_is_written_with_its_folders_and_nothing_else(tmp_path: Path) -> None:
@@ -42,5 +42,5 @@ def test_a_figure_is_written_by_the_end_of_its_name(tmp_path: Path, kind: str, s
 
 
 def test_another_ending_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ArgumentError, match=r"path: expected a name that ends in .png or .svg"):
+    with pytest.raises(ArgumentError, match=r"path: expected a name that ends in .png, .svg or .pdf"):
         save_figure(Figure(), tmp_path / "it.gif")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-__all__ = ["counted", "steps"]
+__all__ = ["bar", "steps"]
 
 
 @contextmanager
@@ -32,10 +32,14 @@ def steps(title: str) -> Iterator[Callable[[str], None]]:
 
 
 @contextmanager
-def counted(what: str, total: int) -> Iterator[Callable[[int, str], None]]:
-    """A bar of `total` things; what it yields is told how many are done, and what to say beside the bar."""
+def bar(what: str) -> Iterator[Callable[..., None]]:
+    """A bar that leaves no trace; what it yields is told how many are done, of how many, and what to say beside it.
+
+    Args:
+        what: is being done, in a few words.
+    """
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
     console = Console(stderr=True)
     with Progress(
@@ -43,10 +47,15 @@ def counted(what: str, total: int) -> Iterator[Callable[[int, str], None]]:
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
+        TimeRemainingColumn(),
         TextColumn("{task.description}"),
         console=console,
         transient=True,
         disable=not console.is_terminal,
-    ) as bar:
-        task = bar.add_task("", total=total)
-        yield lambda done, words: bar.update(task, completed=done, description=words)
+    ) as shown:
+        task = shown.add_task("", total=None)
+
+        def tell(done: int, total: int, words: str = "") -> None:
+            shown.update(task, completed=done, total=total, description=words)
+
+        yield tell
