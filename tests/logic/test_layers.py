@@ -177,7 +177,17 @@ def test_the_wiring_is_in_the_state_dict() -> None:
     assert torch.equal(first(x), second(x))
 
 
-@pytest.mark.parametrize("make", [lambda: LogicDense(12, 20), lambda: nn.Sequential(LogicDense(12, 20), GroupSum(4, tau=2.0))])
+CONVOLUTION = [nn.Unflatten(-1, (1, 3, 4)), LogicConv2d(1, 3, receptive_field=2), OrPooling2d(2), nn.Flatten(-3)]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: LogicDense(12, 20),
+        lambda: nn.Sequential(LogicDense(12, 20), GroupSum(4, tau=2.0)),
+        lambda: nn.Sequential(*CONVOLUTION),
+    ],
+)
 def test_eager_equals_compiled(make) -> None:
     torch._dynamo.reset()
     layer = make()
@@ -285,6 +295,8 @@ REFUSED = [
     (lambda: LogicConv2d(1, 3, receptive_field=5)(torch.rand(1, 4, 4)), ArgumentError, "at least 5 by 5.*got 4 by 4"),
     (lambda: LogicConv2d(1, 3, depth=0), ArgumentError, "depth: expected an integer of at least 1, got 0"),
     (lambda: LogicConv2d(1, 3, receptive_field=1), ArgumentError, "at least two signals"),
+    (lambda: LogicConv2d(2, 3, channels_read=3), ArgumentError, "channels_read: expected at most 2 channels, got 3"),
+    (lambda: LogicConv2d(2, 3, channels_read=0), ArgumentError, "channels_read: expected an integer of at least 1, got 0"),
     (lambda: OrPooling2d(2, padding=2), ArgumentError, "at most half of the window"),
     (lambda: OrPooling2d(2, relaxation="sum"), UnknownNameError, "max or probabilistic, got sum"),
     (lambda: GroupSum(3)(torch.rand(2, 10)), ShapeError, r"F a multiple of 3 classes, got \(2, 10\)"),

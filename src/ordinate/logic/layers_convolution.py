@@ -2,7 +2,7 @@
 
 A kernel is a binary tree: 2^depth leaves read signals of the receptive field, each inner node is a learned gate of two nodes
 below. The same tree is laid at every place (Petersen et al. 2024, "Convolutional Differentiable Logic Gate Networks", arXiv
-2411.04732, section 3.1). Its first level is a dense layer on the signals of the image, the others read neighbours two by two.
+2411.04732, section 3.1). How trees are evaluated is in `tree_function.py`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from torch import Tensor, nn
 
 from ordinate.errors import ArgumentError, ArgumentTypeError, ShapeError, UnknownNameError
 from ordinate.logic.gate_bank import GateBank
-from ordinate.logic.gate_function import by_rows, relaxed_gates
+from ordinate.logic.gate_function import by_rows
+from ordinate.logic.tree_function import largest_of_windows, relaxed_trees
 
 __all__ = ["LogicConv2d", "OrPooling2d"]
 
@@ -48,6 +49,8 @@ class LogicConv2d(nn.Module):
         initialisation: of the gates.
         certainty: of residual gates.
         temperature: divides the logits of the gates.
+        channels_read: channels that the leaves of one kernel may read from, drawn for each kernel; None for all. Few make the
+            leaves of a tree more related (the source has 2).
         seed: of the leaves and of the initial parameters.
 
     Raises:
@@ -77,9 +80,11 @@ class LogicConv2d(nn.Module):
         initialisation: str = "residual",
         certainty: float = 0.9,
         temperature: float = 1.0,
+        channels_read: int | None = None,
         seed: int = 0,
     ) -> None:
         super().__init__()
+        read = in_channels if channels_read is None else channels_read
         for name, value, least in (
             ("in_channels", in_channels, 1),
             ("out_channels", out_channels, 1),
@@ -87,15 +92,19 @@ class LogicConv2d(nn.Module):
             ("depth", depth, 1),
             ("stride", stride, 1),
             ("padding", padding, 0),
+            ("channels_read", read, 1),
         ):
             if not isinstance(value, int) or isinstance(value, bool) or value < least:
                 raise ArgumentError(name, expected=f"an integer of at least {least}", got=value, todo="correct it")
+        if read > in_channels:
+            raise ArgumentError("channels_read", expected=f"at most {in_channels} channels", got=read, todo="take fewer")
         self.in_channels, self.out_channels = in_channels, out_channels
         self.receptive_field, self.depth, self.stride, self.padding = receptive_field, depth, stride, padding
-        field = in_channels * receptive_field**2
+        self.channels_read = channels_read
+        field = read * receptive_field**2
         if field < 2:
             raise ArgumentError("receptive_field", expected="at least two signals", got=field, todo="take a larger one")
-        self.register_buffer("leaves", _draw_leaves(field, out_channels, 2**depth, seed))
+        self.register_buffer("leaves", _draw_leaves(in_channels, read, receptive_field**2, out_channels, 2**depth, seed))
         shared = {
             "parametrisation": parametrisation,
             "mode": mode,
@@ -127,6 +136,7 @@ class LogicConv2d(nn.Module):
             "depth": self.depth,
             "stride": self.stride,
             "padding": self.padding,
+            "channels_read": self.channels_read,
             **self._settings,
         }
 
@@ -161,17 +171,11 @@ class LogicConv2d(nn.Module):
         _check_images(x, self.in_channels)
         height, width = x.shape[-2:]
         rows, columns = self.output_size(height, width)
-        padded = F.pad(x, (self.padding,) * 4) if self.padding else x
-        batch = padded.reshape(-1, padded.shape[-3:].numel())
-        signals = by_rows(batch)
-        reads = self.leaf_signals(height, width)
-        for level in self.levels:
-            wiring = reads.reshape(-1, 2).T.contiguous()
-            coefficients: Tensor = level.coefficients().to(x.dtype)  # type: ignore[operator]
-            everywhere = coefficients.unsqueeze(1).expand(-1, rows * columns, -1, -1).reshape(-1, 4)
-            signals = relaxed_gates(signals, everywhere, wiring)
-            reads = torch.arange(len(signals), device=x.device)
-        return signals.T.reshape(*x.shape[:-3], self.out_channels, rows, columns)
+        images = by_rows(x.reshape(-1, x.shape[-3:].numel())).reshape(self.in_channels, height, width, -1)
+        padded = F.pad(images, (0, 0, *(self.padding,) * 4)) if self.padding else images
+        coefficients = torch.cat([level.coefficients() for level in self.levels], 1)  # type: ignore[operator]
+        roots = relaxed_trees(padded.flatten(0, 2), coefficients.to(x.dtype), self.leaf_signals(height, width))
+        return roots.T.reshape(*x.shape[:-3], self.out_channels, rows, columns)
 
     def extra_repr(self) -> str:
         """Sizes."""
@@ -181,15 +185,23 @@ class LogicConv2d(nn.Module):
         )
 
 
-def _draw_leaves(field: int, kernels: int, leaves: int, seed: int) -> Tensor:
+def _draw_leaves(channels: int, read: int, cells: int, kernels: int, leaves: int, seed: int) -> Tensor:
     """Signals of the receptive field, each kernel's by shuffled rounds so that the two inputs of a gate differ."""
     generator = np.random.default_rng(seed)
+    field = read * cells
     rounds = -(-leaves // field)
     drawn = np.stack([np.concatenate([generator.permutation(field) for _ in range(rounds)])[:leaves] for _ in range(kernels)])
     pairs = drawn.reshape(kernels, -1, 2)
     same = pairs[..., 0] == pairs[..., 1]
     pairs[..., 1] = np.where(same, (pairs[..., 1] + 1) % field, pairs[..., 1])
-    return torch.from_numpy(pairs.reshape(kernels, leaves).astype(np.int64))
+    drawn = pairs.reshape(kernels, leaves).astype(np.int64)
+    if read < channels:
+        used, chosen = np.zeros(channels), np.empty((kernels, read), np.int64)
+        for kernel in range(kernels):  # of the channels least read so far, so that none is left out
+            chosen[kernel] = np.argsort(used + generator.random(channels))[:read]
+            used[chosen[kernel]] += 1
+        drawn = np.take_along_axis(chosen, drawn // cells, 1) * cells + drawn % cells
+    return torch.from_numpy(drawn)
 
 
 class OrPooling2d(nn.Module):
@@ -233,13 +245,13 @@ class OrPooling2d(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """Images (..., channels, height, width) to (..., channels, rows, columns)."""
         _check_images(x, None)
-        images = F.pad(x.flatten(0, -4) if x.ndim > 4 else x, (self.padding,) * 4)
         if self.relaxation == "max":
-            pooled = F.max_pool2d(images, self.kernel_size, self.stride)
-        else:
-            windows = images.unfold(-2, self.kernel_size, self.stride).unfold(-2, self.kernel_size, self.stride)
-            pooled = 1 - (1 - windows).flatten(-2).prod(-1)
-        return pooled.reshape(*x.shape[:-2], *pooled.shape[-2:])
+            rows = by_rows(x.reshape(-1, x.shape[-3:].numel())).reshape(*x.shape[-3:], -1)
+            pooled = largest_of_windows(F.pad(rows, (0, 0, *(self.padding,) * 4)), self.kernel_size, self.stride)
+            return pooled.flatten(0, 2).T.reshape(*x.shape[:-3], *pooled.shape[:3])
+        images = F.pad(x, (self.padding,) * 4)
+        windows = images.unfold(-2, self.kernel_size, self.stride).unfold(-2, self.kernel_size, self.stride)
+        return 1 - (1 - windows).flatten(-2).prod(-1)
 
     def extra_repr(self) -> str:
         """Sizes."""

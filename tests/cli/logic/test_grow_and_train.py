@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from ordinate.cli.app import app
 from ordinate.data import digits
-from ordinate.logic import Circuit, GrowthSettings, LogicNetwork, grow
+from ordinate.logic import Circuit, GrowthSettings, LogicConv2d, LogicNetwork, OrPooling2d, grow
 from ordinate.logic.growth_picture import pixel_use
 
 runner = CliRunner()
@@ -74,6 +74,40 @@ def test_train_writes_a_network_and_its_circuit_with_the_same_answers(tmp_path: 
     assert np.array_equal(circuit.predict(circuit.inputs.bits(images)), found)
 
 
+def test_train_puts_convolutions_in_front_and_their_circuit_has_the_same_answers(tmp_path: Path) -> None:
+    out, circuit_file = tmp_path / "net.json", tmp_path / "circuit.json"
+    code, stdout, _ = run(
+        "train", "--classes", "0,1", "--kernels", "4,8", "--depth", "2,3", "--padding", "1", "--pooling", "2,1",
+        "--channels-read", "2", "--widths", "60,40", "--epochs", "12", "--batch", "16", "--rate", "0.2", "--out", str(out),
+        "--circuit", str(circuit_file), "--json",
+    )  # fmt: skip
+    assert code == 0
+    told = json.loads(stdout)
+    network = LogicNetwork.load(out)
+    convolutions = [layer for layer in network if isinstance(layer, LogicConv2d)]
+    assert [(layer.out_channels, layer.depth, layer.padding) for layer in convolutions] == [(4, 2, 1), (8, 3, 1)]
+    assert convolutions[1].channels_read == 2
+    assert sum(isinstance(layer, OrPooling2d) for layer in network) == 1
+    assert told["gates"] == 4 * 3 + 8 * 7 + 100
+    assert told["gates_at_every_place"] == 64 * 4 * 3 + 16 * 4 * 3 + 16 * 8 * 7 + 100
+    data = digits(classes=(0, 1))
+    circuit = Circuit.load(circuit_file)
+    assert circuit.inputs is not None
+    right = circuit.predict(circuit.inputs.bits(data.test.images.reshape(len(data.test), -1))) == data.test.labels
+    assert told["test_accuracy"] == pytest.approx(right.mean())
+    assert told["test_accuracy"] > 0.8
+
+
+def test_one_number_of_kernels_is_one_convolution_with_its_pooling(tmp_path: Path) -> None:
+    code, _, _ = run("train", "--classes", "0,1", "--kernels", "5", "--widths", "40", "--epochs", "1", "--out",
+                     str(tmp_path / "net.json"))  # fmt: skip
+    assert code == 0
+    network = LogicNetwork.load(tmp_path / "net.json")
+    kinds = [type(layer).__name__ for layer in network]
+    assert kinds == ["Thresholds", "Unflatten", "LogicConv2d", "OrPooling2d", "Flatten", "LogicDense", "GroupSum"]
+    assert network[2].receptive_field == 3  # 5 on images above 16 pixels
+
+
 def idx(array: np.ndarray) -> bytes:
     return bytes([0, 0, 8, array.ndim]) + struct.pack(f">{array.ndim}I", *array.shape) + array.astype(np.uint8).tobytes()
 
@@ -107,6 +141,22 @@ WRONG = [
     (["grow", "--votes", "0"], "votes_per_gate: expected an integer of at least 1, got 0"),
     (["train", "--widths", "10,x"], "--widths: expected numbers of gates"),
     (["train", "--widths", "2000,1995"], "--widths: expected a last width that 10 classes share evenly"),
+    (["train", "--kernels", "4,x"], "--kernels: expected whole numbers, as 12,24, got 4,x"),
+    (["train", "--kernels", "4,0"], "out_channels: expected an integer of at least 1, got 0"),
+    (["train", "--kernels", "4,8", "--depth", "2,2,2"], "--depth: expected one number, or one for each of 2 convolutions"),
+    (["train", "--kernels", "4", "--pooling", "two"], "--pooling: expected whole numbers"),
+    (
+        ["train", "--kernels", "4,8,8", "--pooling", "2,1,1"],
+        "expected an image of at least 3 by 3 with its padding, got 1 by 1",
+    ),
+    (
+        ["train", "--kernels", "4,8", "--pooling", "2,4"],
+        "pooling: expected a window within the 1 by 1 that convolution 2 gives",
+    ),
+    (
+        ["train", "--kernels", "4", "--receptive-field", "9"],
+        "expected an image of at least 9 by 9 with its padding, got 8 by 8",
+    ),
     (["train", "--mode", "firm"], "mode: expected one of soft, hard, gumbel_soft, gumbel_hard, got firm"),
     (["train", "--wiring", "ring"], "wiring: expected one of random, unique, tree, learned"),
     (["train", "--tau", "0"], "tau: expected a finite number above 0"),

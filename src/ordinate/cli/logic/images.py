@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ordinate.data import Digits
     from ordinate.logic import GrowthSettings, LogicNetwork
+    from ordinate.logic.convolution_blocks import ConvolutionBlock
 
-__all__ = ["circuit_place", "digits_of", "network_of", "settings_of"]
+__all__ = ["blocks_of", "circuit_place", "digits_of", "network_of", "settings_of"]
 
 
 def digits_of(data: Path | None, classes: str | None, *, check: bool = True) -> Digits:
@@ -63,11 +65,62 @@ def circuit_place(option: str, path: Path) -> None:
         raise OutputError(option, expected="a file in a folder that is there", got=str(path), todo="make its folder first")
 
 
+def blocks_of(
+    kernels: str,
+    *,
+    receptive_field: str,
+    depth: str,
+    stride: str,
+    padding: str,
+    pooling: str,
+    channels_read: str,
+) -> list[ConvolutionBlock]:
+    """Convolutions from lists such as 12,24, one number for all of them or one each; none where `--kernels` is 0.
+
+    Raises:
+        ArgumentError: what is no list of numbers, or has another length than `--kernels`.
+    """
+    from ordinate.errors import ArgumentError
+    from ordinate.logic.convolution_blocks import ConvolutionBlock
+
+    each = _numbers("--kernels", kernels)
+    if each == [0]:
+        return []
+    columns = []
+    for option, told in (
+        ("--receptive-field", receptive_field),
+        ("--depth", depth),
+        ("--stride", stride),
+        ("--padding", padding),
+        ("--pooling", pooling),
+        ("--channels-read", channels_read),
+    ):
+        numbers = _numbers(option, told)
+        if len(numbers) not in (1, len(each)):
+            raise ArgumentError(
+                option,
+                expected=f"one number, or one for each of {len(each)} convolutions",
+                got=told,
+                todo="give as many as --kernels has",
+            )
+        columns.append(numbers if len(numbers) == len(each) else numbers * len(each))
+    return [ConvolutionBlock(*row) for row in zip(each, *columns, strict=True)]
+
+
+def _numbers(option: str, told: str) -> list[int]:
+    from ordinate.errors import ArgumentError
+
+    try:
+        return [int(number) for number in told.split(",")]
+    except ValueError:
+        raise ArgumentError(option, expected="whole numbers, as 12,24", got=told, todo="separate them by commas") from None
+
+
 def network_of(
     known: Digits,
     threshold: float,
     widths: str,
-    kernels: int,
+    blocks: Sequence[ConvolutionBlock],
     *,
     wiring: str,
     parametrisation: str,
@@ -75,10 +128,10 @@ def network_of(
     tau: float | None,
     seed: int,
 ) -> LogicNetwork:
-    """A network for these digits: a threshold a pixel, a convolution and pooling if asked for, dense layers, and counts.
+    """A network for these digits: a threshold a pixel, convolutions and poolings if asked for, dense layers, and counts.
 
     Raises:
-        ArgumentError: widths that are no numbers, or a last one that the classes cannot share.
+        ArgumentError: widths that are no numbers, a last one that the classes cannot share, convolutions that do not fit.
         UnknownNameError: an unknown wiring, parametrisation or mode.
     """
     import math
@@ -87,7 +140,8 @@ def network_of(
     from torch import nn
 
     from ordinate.errors import ArgumentError
-    from ordinate.logic import GroupSum, LogicConv2d, LogicDense, LogicNetwork, OrPooling2d, Thresholds
+    from ordinate.logic import GroupSum, LogicDense, LogicNetwork, Thresholds
+    from ordinate.logic.convolution_blocks import convolution_layers
 
     try:
         sizes = [int(width) for width in widths.split(",")]
@@ -101,13 +155,12 @@ def network_of(
     height, width = known.size
     layers: list[nn.Module] = [Thresholds(torch.full((height * width, 1), float(threshold)))]
     features = height * width
-    if kernels:
-        convolution = LogicConv2d(
-            1, kernels, receptive_field=5 if height > 16 else 3, depth=3, parametrisation=parametrisation, mode=mode, seed=seed
+    if blocks:
+        convolutions, shape = convolution_layers(
+            blocks, known.size, seed=seed * 100 + 50, parametrisation=parametrisation, mode=mode
         )
-        rows, columns = convolution.output_size(height, width)
-        layers += [nn.Unflatten(-1, (1, height, width)), convolution, OrPooling2d(2), nn.Flatten(-3)]
-        features = kernels * (rows // 2) * (columns // 2)
+        layers += [nn.Unflatten(-1, (1, height, width)), *convolutions, nn.Flatten(-3)]
+        features = math.prod(shape)
     for place, size in enumerate(sizes):
         layers.append(
             LogicDense(features, size, wiring=wiring, parametrisation=parametrisation, mode=mode, seed=seed * 100 + place)

@@ -21,7 +21,20 @@ def train(
     ] = None,
     classes: Annotated[str | None, typer.Option("--classes", help="Digits to tell apart, such as 0,1; else all ten.")] = None,
     widths: Annotated[str, typer.Option("--widths", help="Gates of each dense layer, such as 4000,4000.")] = "2000,2000",
-    kernels: Annotated[int, typer.Option("--kernels", help="Trees of a convolution in front; 0 for none.")] = 0,
+    kernels: Annotated[str, typer.Option("--kernels", help="Trees of each convolution in front, as 12,24; 0 for none.")] = "0",
+    receptive_field: Annotated[
+        str | None,
+        typer.Option("--receptive-field", help="Of the convolutions, one side or one each; else 5, of small images 3."),
+    ] = None,
+    depth: Annotated[str, typer.Option("--depth", help="Levels of gates of their trees, one number or one each.")] = "3",
+    stride: Annotated[str, typer.Option("--stride", help="From place to place, one number or one each.")] = "1",
+    padding: Annotated[str, typer.Option("--padding", help="Zeros around what they read, one number or one each.")] = "0",
+    pooling: Annotated[
+        str, typer.Option("--pooling", help="Side of the windows OR is taken of, one number or one each; 1 for none.")
+    ] = "2",
+    channels_read: Annotated[
+        str, typer.Option("--channels-read", help="Channels a kernel reads, one number or one each; 0 for all.")
+    ] = "0",
     wiring: Annotated[str, typer.Option("--wiring", help="random, unique, tree or learned.")] = "random",
     parametrisation: Annotated[str, typer.Option("--parametrisation", help="raw, light or walsh.")] = "light",
     mode: Annotated[str, typer.Option("--mode", help="soft, hard, gumbel_soft or gumbel_hard.")] = "soft",
@@ -49,7 +62,7 @@ def train(
 
     Exit 0, or 2 for wrong use.
     """
-    from ordinate.cli.logic.images import circuit_place, digits_of, network_of
+    from ordinate.cli.logic.images import blocks_of, circuit_place, digits_of, network_of
     from ordinate.cli.progress import bar
     from ordinate.cli.tables import answer_record
     from ordinate.logic import TrainingSettings
@@ -63,8 +76,17 @@ def train(
     )
     known = digits_of(data, classes, check=not other_data)
     level = known.threshold if threshold is None else threshold
+    blocks = blocks_of(
+        kernels,
+        receptive_field=receptive_field or ("5" if known.size[0] > 16 else "3"),
+        depth=depth,
+        stride=stride,
+        padding=padding,
+        pooling=pooling,
+        channels_read=channels_read,
+    )
     network = network_of(
-        known, level, widths, kernels, wiring=wiring, parametrisation=parametrisation, mode=mode, tau=tau, seed=seed
+        known, level, widths, blocks, wiring=wiring, parametrisation=parametrisation, mode=mode, tau=tau, seed=seed
     )
     from torch import from_numpy
 
@@ -96,6 +118,7 @@ def _save_circuit(network: LogicNetwork, path: Path, known: Digits) -> str:
 
 def _told(done: Training, known: Digits, test: Any, out: Path) -> dict[str, Any]:
     from ordinate.logic import accuracy
+    from ordinate.logic.convolution_blocks import gates_at_every_place
 
     best = done.epochs[done.best_epoch - 1]
     return {
@@ -103,6 +126,7 @@ def _told(done: Training, known: Digits, test: Any, out: Path) -> dict[str, Any]
         "data": known.source,
         "classes": list(known.classes),
         "gates": done.network.num_gates,
+        "gates_at_every_place": gates_at_every_place(done.network, test[0][0].float()),
         "epochs": len(done.epochs),
         "best_epoch": done.best_epoch,
         "validation_accuracy_soft": best.soft_accuracy,
