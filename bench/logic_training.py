@@ -1,7 +1,7 @@
 """One training step of a layer of 8,000 gates on 8,000 signals, forward and backward: time and memory beside torchlogix.
 
-Two settings: the layer in a row of layers, as networks have it (four layers; a quarter of their step), and the layer alone with
-inputs that lie image by image, where ours must turn its input and its gradients over. torchlogix 0.2.1 and 0.2.2 do not import
+Two settings: the layer in a row of layers, as networks have it (four layers; a quarter of their step), and the layer alone.
+Inputs lie image by image. torchlogix 0.2.1 and 0.2.2 do not import
 before Python 3.12 (a nested f-string in `torchlogix/circuit.py`); nothing of that file is used here, so it is replaced by an
 empty module. It needs no dependency for this: `pip install --no-deps --target DIR torchlogix`, then `PYTHONPATH=DIR`. difflogic
 compiles CUDA when it is installed and cannot run without; it is left out. One process, one thread, in turns, medians; memory is

@@ -23,7 +23,7 @@ SOURCE = ROOT / "src" / "ordinate"
 
 # Rooms by floor, from below. A file imports from lower floors and from its own room, never from a neighbour or from above.
 FLOORS = [
-    {"errors", "shapes", "frequencies", "slopes", "spec", "tensor_files", "whole_files", "__init__"},
+    {"errors", "shapes", "frequencies", "slopes", "spec", "tensor_files", "whole_files", "fresh_memory", "__init__"},
     {"reservoir", "logic", "data"},
     {"position", "inspection"},
     {"attention"},
@@ -38,6 +38,7 @@ ALONE = {
     "spec",
     "tensor_files",
     "whole_files",
+    "fresh_memory",
     "__init__",
     "cli",
     "__main__",

@@ -1,4 +1,4 @@
-"""The relaxed gates of a layer as compiled loops: each gate reads its two rows once and leaves nothing in between in memory.
+"""The relaxed gates of a layer on signals by rows, as compiled loops: each gate reads its two rows once.
 
 Imported only where numba is (the extra `fast`), for float32 on a CPU; compiled at the first call of a process and kept beside
 this file. The formulas are those of `gate_function.py`; sums run in another order, so results agree to rounding.
@@ -11,10 +11,9 @@ from typing import Any
 import numba
 import numpy as np
 
-__all__ = ["backward", "forward", "turned"]
+__all__ = ["backward", "forward"]
 
 _jit = numba.njit(fastmath={"contract", "reassoc", "nsz"}, error_model="numpy", nogil=True, cache=True, boundscheck=False)
-_TILE = 32
 
 
 @_jit  # type: ignore[untyped-decorator]
@@ -29,12 +28,12 @@ def forward(x: Any, coefficients: Any, wiring: Any, out: Any) -> None:
 
 @_jit  # type: ignore[untyped-decorator]
 def backward(gradient: Any, x: Any, coefficients: Any, wiring: Any, to_x: Any, sums: Any) -> None:
-    """Add to to_x [F, B] and fill sums [4, gates]; either may be empty, and is then left out."""
+    """Add to to_x [F, B] and fill sums [gates, 4]; either may be empty, and is then left out."""
     batch = gradient.shape[1]
     for gate in range(gradient.shape[0]):
         a1, a2, a3 = coefficients[gate, 1], coefficients[gate, 2], coefficients[gate, 3]
         first, second, g = x[wiring[0, gate]], x[wiring[1, gate]], gradient[gate]
-        if sums.shape[1]:
+        if len(sums):
             s0 = s1 = s2 = s3 = np.float32(0)
             for place in range(batch):
                 by_first = g[place] * first[place]
@@ -42,22 +41,11 @@ def backward(gradient: Any, x: Any, coefficients: Any, wiring: Any, to_x: Any, s
                 s1 += by_first
                 s2 += g[place] * second[place]
                 s3 += by_first * second[place]
-            sums[0, gate], sums[1, gate], sums[2, gate], sums[3, gate] = s0, s1, s2, s3
-        if to_x.shape[0]:
+            sums[gate, 0], sums[gate, 1], sums[gate, 2], sums[gate, 3] = s0, s1, s2, s3
+        if len(to_x):
             to_first = to_x[wiring[0, gate]]
             for place in range(batch):
                 to_first[place] += g[place] * (a1 + a3 * second[place])
             to_second = to_x[wiring[1, gate]]
             for place in range(batch):
                 to_second[place] += g[place] * (a2 + a3 * first[place])
-
-
-@_jit  # type: ignore[untyped-decorator]
-def turned(x: Any, out: Any) -> None:
-    """Fill out [columns, rows] with x [rows, columns] turned over, tile by tile so that both stay in the cache."""
-    rows, columns = x.shape
-    for top in range(0, rows, _TILE):
-        for left in range(0, columns, _TILE):
-            for column in range(left, min(left + _TILE, columns)):
-                for row in range(top, min(top + _TILE, rows)):
-                    out[column, row] = x[row, column]

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from ordinate.errors import ArgumentTypeError, ShapeError
 from ordinate.logic.gate_bank import GateBank
-from ordinate.logic.gate_function import by_rows, relaxed_gates
+from ordinate.logic.gate_function import relaxed_gates, signals_of
 from ordinate.logic.learned_wiring import LearnedWiring
 from ordinate.logic.wiring import make_wiring
 
@@ -33,8 +33,8 @@ class LogicDense(nn.Module):
     """Gates z = a0 + a1 x + a2 y + a3 x y on two signals each; the coefficients are learned, the wiring is fixed or learned.
 
     In training the coefficients are those of the mode; in evaluation every gate is discrete, so that bits in give bits out.
-    Inputs and outputs are (..., features); inside, signals lie by rows, and the transposed view that a layer returns is what
-    the next one reads without a copy.
+    Inputs and outputs are (..., features). Where no compiled loops run (the extra `fast`, float32, a CPU), signals lie by rows
+    inside, and the transposed view that a layer returns is what the next one reads without a copy.
 
     Args:
         in_features: signals to read from.
@@ -118,14 +118,14 @@ class LogicDense(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """Signals (..., in_features) to (..., out_features). Raises ShapeError, ArgumentTypeError."""
         check_signals(x, self.in_features)
-        rows = by_rows(x.reshape(-1, self.in_features))
+        signals = signals_of(x.reshape(-1, self.in_features))
         coefficients = self.gates.coefficients().to(x.dtype)
         if self.learned_wiring is not None and self.training:
-            rows = self.learned_wiring.mixed(rows)
+            signals = self.learned_wiring.mixed(signals)
             wiring = torch.arange(2 * self.out_features, device=x.device).reshape(2, -1)
         else:
             wiring = self.wiring
-        return relaxed_gates(rows, coefficients, wiring).T.reshape(*x.shape[:-1], self.out_features)
+        return relaxed_gates(signals, coefficients, wiring).T.reshape(*x.shape[:-1], self.out_features)
 
     def extra_repr(self) -> str:
         """Sizes and the settings that differ from layer to layer."""

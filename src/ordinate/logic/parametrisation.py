@@ -136,10 +136,11 @@ def learned_coefficients(
         # the difference of two Gumbel draws is logistic: one draw a corner serves the two-way choice there
         uniform = torch.rand(logits.shape, generator=generator, dtype=logits.dtype, device=logits.device).clamp(1e-7, 1 - 1e-7)
         logits = logits + (-(-uniform.log()).log() if parametrisation == "raw" else uniform.logit())
+    scaled = logits if temperature == 1.0 else logits / temperature
     if parametrisation == "raw":
-        soft = torch.softmax(logits / temperature, -1) @ torch.from_numpy(COEFFICIENTS).to(logits)
+        soft = torch.softmax(scaled, -1) @ torch.from_numpy(COEFFICIENTS).to(logits)
     else:
-        soft = torch.sigmoid(logits / temperature) @ torch.from_numpy(CORNERS_TO_COEFFICIENTS.T.copy()).to(logits)
+        soft = torch.sigmoid(scaled) @ torch.from_numpy(CORNERS_TO_COEFFICIENTS.T.copy()).to(logits)
     if not mode.endswith("hard"):
         return soft
     found = tables_of(logits.detach(), "raw" if parametrisation == "raw" else "light")

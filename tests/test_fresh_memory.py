@@ -3,7 +3,7 @@ import sys
 import pytest
 import torch
 
-from ordinate.position.fresh_memory import LARGE_PAGE_BYTES, _madvise, in_large_pages
+from ordinate.fresh_memory import LARGE_PAGE_BYTES, _madvise, empty_on_large_pages, in_large_pages
 
 
 @pytest.mark.parametrize("elements", [0, 1, LARGE_PAGE_BYTES // 4 - 1, LARGE_PAGE_BYTES // 4, 3_000_001])
@@ -13,6 +13,22 @@ def test_the_hint_changes_neither_values_nor_place(elements):
     assert in_large_pages(fresh) is fresh
     assert fresh.data_ptr() == place
     assert torch.equal(fresh, torch.arange(float(elements)))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.uint8])
+@pytest.mark.parametrize("shape", [(0, 3), (2, 3), (1000, 2097), (1, LARGE_PAGE_BYTES)])
+def test_a_new_tensor_is_contiguous_and_keeps_what_is_written(shape, dtype):
+    fresh = empty_on_large_pages(torch.empty(0, dtype=dtype), *shape)
+    assert fresh.shape == shape
+    assert fresh.dtype == dtype
+    assert fresh.is_contiguous()
+    fresh.fill_(3)
+    assert bool((fresh == 3).all())
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="large pages are asked for on Linux")
+def test_a_large_new_tensor_starts_on_a_large_page():
+    assert empty_on_large_pages(torch.empty(0), 1000, 2097).data_ptr() % LARGE_PAGE_BYTES == 0
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the hint is of Linux")
