@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from ordinate.logic.counting import CountPlan
 from ordinate.logic.simplify.netlist import FALSE, Netlist
 
-__all__ = ["add_constant", "add_up", "class_bits", "column_literals", "counts"]
+__all__ = ["RunningCount", "add_constant", "add_up", "class_bits", "column_literals", "counts"]
 
 
 def add_up(netlist: Netlist, columns: Sequence[Sequence[int]]) -> list[int]:
@@ -31,15 +31,56 @@ def add_up(netlist: Netlist, columns: Sequence[Sequence[int]]) -> list[int]:
         while len(column) > 1:
             # first in, first out: sums go to the back, so that the adders form a balanced tree
             x, y = column.popleft(), column.popleft()
-            z = column.popleft() if column else FALSE
-            half = netlist.parity(x, y)
-            column.append(netlist.parity(half, z))
-            both = netlist.conjunction(x, y)
-            left[len(bits) + 1].append(netlist.conjunction(both ^ 1, netlist.conjunction(half, z) ^ 1) ^ 1)
+            total, carry = _full_adder(netlist, x, y, column.popleft() if column else FALSE)
+            column.append(total)
+            left[len(bits) + 1].append(carry)
         bits.append(column[0] if column else FALSE)
     while bits and bits[-1] == FALSE:
         bits.pop()
     return bits
+
+
+class RunningCount:
+    """A sum that takes its literals one by one, and adds as soon as three of one weight wait.
+
+    So few values wait at any time, and those that do were made a moment ago: on words it is memory that counts, not depth.
+
+    Args:
+        netlist: gets the adders.
+
+    >>> netlist = Netlist(3)
+    >>> running = RunningCount(netlist)
+    >>> for literal in (2, 4, 6):
+    ...     running.add(literal, 0)
+    >>> len(running.bits()), len(netlist) - 1 - netlist.num_inputs
+    (2, 5)
+    """
+
+    def __init__(self, netlist: Netlist) -> None:
+        self.netlist = netlist
+        self.waiting: list[list[int]] = []
+
+    def add(self, literal: int, power: int) -> None:
+        """Count a literal with 2^power."""
+        while len(self.waiting) <= power:
+            self.waiting.append([])
+        self.waiting[power].append(literal)
+        if len(self.waiting[power]) == 3:
+            total, carry = _full_adder(self.netlist, *self.waiting[power])
+            self.waiting[power] = [total]
+            self.add(carry, power + 1)
+
+    def bits(self) -> list[int]:
+        """The literals of the sum's bits, least first; the count is over then."""
+        return add_up(self.netlist, self.waiting)
+
+
+def _full_adder(netlist: Netlist, x: int, y: int, z: int) -> tuple[int, int]:
+    """The sum of three bits and its carry, in five gates."""
+    half = netlist.parity(x, y)
+    total = netlist.parity(half, z)
+    both = netlist.conjunction(x, y)
+    return total, netlist.conjunction(both ^ 1, netlist.conjunction(half, z) ^ 1) ^ 1
 
 
 def column_literals(columns: Sequence[Sequence[int]], literals: Sequence[int]) -> list[list[int]]:

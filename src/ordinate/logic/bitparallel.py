@@ -138,12 +138,8 @@ def run_by_numpy(program: Program, words: npt.NDArray[np.uint64]) -> npt.NDArray
             elif table == 4:
                 np.invert(slots[b], out=short)
                 np.bitwise_and(slots[a], short, out=slots[out])
-            elif table == 2:
-                np.invert(slots[a], out=short)
-                np.bitwise_and(short, slots[b], out=slots[out])
-            elif table == 1:
+            elif table == 14:
                 np.bitwise_or(slots[a], slots[b], out=slots[out])
-                np.invert(slots[out], out=slots[out])
             elif table == 3:
                 np.invert(slots[a], out=slots[out])
             else:

@@ -16,14 +16,14 @@ import numpy as np
 from ordinate import __version__
 from ordinate.errors import ArgumentError
 from ordinate.logic.c_templates import GATES_MAIN, HEAD, MAIN, PACK, PREDICT
-from ordinate.logic.program import Program, lower
+from ordinate.logic.program import NEAR, Program, lower
 
 if TYPE_CHECKING:
     from ordinate.logic.circuit import Circuit
 
 __all__ = ["c_source"]
 
-_OPERATIONS = {6: "{a} ^ {b}", 8: "{a} & {b}", 4: "{a} & ~{b}", 2: "~{a} & {b}", 1: "~({a} | {b})", 3: "~{a}"}
+_OPERATIONS = {6: "{a} ^ {b}", 8: "{a} & {b}", 4: "{a} & ~{b}", 14: "{a} | {b}", 3: "~{a}"}
 _CONSTANTS = {0: "{a} & ~{a}", 15: "{a} | ~{a}"}
 _PART = 500  # operations a function: compile time grows faster than the length of a function
 
@@ -56,7 +56,7 @@ def c_source(circuit: Circuit, name: str = "circuit", *, stage: Literal["all", "
         raise ArgumentError(
             "name", expected="a name in C: letters, digits, underscores", got=name, todo="use such as 'circuit'"
         )
-    program = lower(circuit, stage)
+    program = lower(circuit, stage, recompute=True)
     inputs = circuit.inputs
     text = HEAD + _parts(program)
     if stage == "gates":
@@ -90,45 +90,42 @@ def c_source(circuit: Circuit, name: str = "circuit", *, stage: Literal["all", "
 
 
 def _parts(program: Program) -> str:
-    """The operations, in functions of `_PART`; a value that stays inside its function is a local name."""
-    count = len(program.tables)
-    inputs = program.num_inputs
+    """The operations, in functions of `_PART`. What is read soon has a name, what is read later is kept in v."""
+    count, inputs = len(program.tables), program.num_inputs
     rows = list(zip(program.tables.tolist(), program.a.tolist(), program.b.tolist(), program.out.tolist(), strict=True))
     made_by = [-1] * program.num_slots
-    reads = []
-    first_use, last_use = [count] * count, [-1] * count
+    named, kept = [False] * count, [False] * count
+    reads: list[list[str]] = []
     for step, (_, a, b, out) in enumerate(rows):
-        sources = (made_by[a], made_by[b])
-        reads.append(sources)
-        for source in sources:
-            if source >= 0:
-                first_use[source] = min(first_use[source], step)
-                last_use[source] = step
+        names = []
+        for slot in (a, b):
+            source = made_by[slot]
+            if slot < inputs:
+                names.append(f"in[{slot}]")
+            elif step - source <= NEAR and source >= step // _PART * _PART:
+                named[source] = True
+                names.append(f"t{source}")
+            else:
+                kept[source] = True
+                names.append(f"v[{slot - inputs}]")
+        reads.append(names)
         made_by[out] = step
     for slot in program.outputs.tolist():
-        if made_by[slot] >= 0:
-            last_use[made_by[slot]] = count  # read after the last function
+        if slot >= inputs:
+            kept[made_by[slot]] = True
     text = []
-    for start in range(0, count, _PART):
-        end = min(start + _PART, count)
-        text.append(
-            f"static void NAME_part{start // _PART}(const NAME_word *restrict in, NAME_word *restrict v)\n{{\n  (void)in;\n"
-        )
-        for step in range(start, end):
-            table, a, b, out = rows[step]
-            a_name, b_name = (
-                f"in[{slot}]" if slot < inputs else f"t{source}" if source >= start else f"v[{slot - inputs}]"
-                for slot, source in zip((a, b), reads[step], strict=True)
-            )
-            value = (_OPERATIONS.get(table) or _CONSTANTS[table]).format(a=a_name, b=b_name)
-            kept = f"v[{out - inputs}] = " if last_use[step] >= end else ""
-            named = f"const NAME_word t{step} = " if first_use[step] < end else ""
-            text.append(f"  {named}{kept}{value};\n")
-        text.append("}\n\n")
+    for step, ((table, _, _, out), (a_name, b_name)) in enumerate(zip(rows, reads, strict=True)):
+        if step % _PART == 0:
+            text.append(f"{'}' if step else ''}\n\nstatic void NAME_part{step // _PART}(")
+            text.append("const NAME_word *restrict in, NAME_word *restrict v)\n{\n  (void)in;\n  (void)v;\n")
+        value = (_OPERATIONS.get(table) or _CONSTANTS[table]).format(a=a_name, b=b_name)
+        name = f"const NAME_word t{step} = " if named[step] else ""
+        text.append(f"  {name}{f'v[{out - inputs}] = ' if kept[step] else ''}{value};\n")
     calls = "".join(f"  NAME_part{part}(in, v);\n" for part in range(-(-count // _PART)))
     unused = "" if count else "  (void)in;\n  (void)v;\n"
     return (
         "".join(text)
+        + ("}\n\n" if count else "")
         + "/* words of the inputs to words of the answer: output k is v[slot] or, for an input, in[slot] (see NAME_output) */\n"
         + f"void NAME_block(const NAME_word *in, NAME_word *v)\n{{\n{unused}{calls}}}\n"
     )

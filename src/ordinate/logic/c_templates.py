@@ -27,7 +27,7 @@ HEAD = """\
 #if defined(__AVX512F__)
 #define NAME_LANES 8
 #elif defined(__AVX2__)
-#define NAME_LANES 8
+#define NAME_LANES 4
 #else
 #define NAME_LANES 2
 #endif

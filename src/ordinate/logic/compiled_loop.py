@@ -31,12 +31,9 @@ def run_blocks(tables: Any, a: Any, b: Any, out: Any, outputs: Any, words: Any, 
             elif table == 4:
                 for word in range(_WORDS):
                     z[word] = x[word] & ~y[word]
-            elif table == 2:
+            elif table == 14:
                 for word in range(_WORDS):
-                    z[word] = ~x[word] & y[word]
-            elif table == 1:
-                for word in range(_WORDS):
-                    z[word] = ~(x[word] | y[word])
+                    z[word] = x[word] | y[word]
             elif table == 3:
                 for word in range(_WORDS):
                     z[word] = ~x[word]

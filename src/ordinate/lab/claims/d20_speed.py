@@ -174,7 +174,7 @@ def _by_c(circuit: Circuit, path: Path) -> Way:
     library.net_block.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
     # words of up to 512 bits, aligned as vectors want them
     words = np.zeros((circuit.num_inputs + 8, 8), np.uint64)
-    program = lower(circuit, "all")
+    program = lower(circuit, "all", recompute=True)
     slots = np.zeros((program.num_slots + 8, 8), np.uint64)
     images = 64 * _lanes()
 
@@ -197,7 +197,7 @@ def _lanes() -> int:
     told = subprocess.run(
         ["gcc", "-march=native", "-dM", "-E", "-"], input="", capture_output=True, text=True, check=True
     ).stdout
-    return 8 if "__AVX512F__" in told or "__AVX2__" in told else 2
+    return 8 if "__AVX512F__" in told else 4 if "__AVX2__" in told else 2
 
 
 def _rate(once: Callable[[], int], seconds: float) -> float:
