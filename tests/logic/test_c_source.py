@@ -20,6 +20,25 @@ COMPILERS = [
 needs_gcc = pytest.mark.skipif(shutil.which("gcc") is None, reason="no gcc here")
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror")
 
+RUN_ON_EXACT_MEMORY = """
+#include <stdio.h>
+#include <stdlib.h>
+int main(int argc, char **argv)
+{
+  const size_t n = (size_t)atoi(argv[argc - 1]);
+  uint8_t *rows = malloc(n * net_FEATURES);
+  int32_t *classes = malloc(n * sizeof *classes);
+  double *scores = malloc(n * net_CLASSES * sizeof *scores);
+  if (fread(rows, net_FEATURES, n, stdin) != n)
+    return 1;
+  net_scores(rows, n, scores);
+  net_predict(rows, n, classes);
+  fwrite(classes, sizeof *classes, n, stdout);
+  free(rows), free(classes), free(scores);
+  return 0;
+}
+"""
+
 
 def built(circuit: Circuit, folder: Path, *flags: str, compiler: str = "gcc", name: str = "net") -> Path:
     (folder / "net.c").write_text(circuit.to_c(name))
@@ -75,6 +94,55 @@ def test_thresholds_travel_into_the_c(tmp_path: Path, thresholds: InputThreshold
     found, scores = answers(built(circuit, tmp_path, "-O1"), rows, 4)
     assert np.array_equal(found, plain_classes(circuit, bits))
     assert np.array_equal(scores, plain_scores(circuit, bits))
+
+
+@needs_gcc
+@pytest.mark.parametrize(
+    ("num_inputs", "flags"),  # vectors of inputs: none, one, and a last one that overlaps
+    [
+        (31, ("-march=native",)),
+        (45, ("-march=native",)),
+        (71, ("-march=native",)),
+        *(
+            pytest.param(inputs, flags, marks=pytest.mark.slow)
+            for inputs in (31, 32, 45, 71)
+            for flags in (("-O2",), ("-O3", "-march=native"), ("-O1", "-Dnet_WORD64"))
+        ),
+    ],
+)
+def test_nothing_is_read_past_the_rows_or_written_past_the_words(
+    tmp_path: Path, num_inputs: int, flags: tuple[str, ...]
+) -> None:
+    """Rows in a block of memory of their size, under gcc's address and undefined behaviour sanitizers."""
+    features = np.random.default_rng(num_inputs).permutation(num_inputs + 2)[:num_inputs] if num_inputs == 71 else None
+    least = np.random.default_rng(0).integers(-1, 257, num_inputs)
+    thresholds = InputThresholds(
+        num_inputs + 2 if features is not None else num_inputs, np.arange(num_inputs) if features is None else features, least
+    )
+    circuit = random_circuit(num_inputs, num_inputs, 60, classes=3, thresholds=thresholds)
+    (tmp_path / "net.c").write_text(circuit.to_c("net") + RUN_ON_EXACT_MEMORY)
+    sanitize = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g")
+    command = ["gcc", *STRICT, *flags, *sanitize, str(tmp_path / "net.c"), "-o", str(tmp_path / "net")]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if "cannot find" in done.stderr:
+        pytest.skip("gcc's sanitizers are not installed")
+    assert (done.returncode, done.stderr) == (0, "")
+    for images in (1, 7, 64, 256, 300):
+        rows = np.random.default_rng(images).integers(0, 256, (images, thresholds.num_features)).astype(np.uint8)
+        run = subprocess.run([tmp_path / "net", str(images)], input=rows.tobytes(), capture_output=True)
+        assert (run.returncode, run.stderr) == (0, b"")
+        found = np.frombuffer(run.stdout, np.int32)
+        assert np.array_equal(found, plain_classes(circuit, rows[:, thresholds.feature] > least))
+
+
+@needs_gcc
+def test_three_hundred_classes_need_more_than_a_byte(tmp_path: Path) -> None:
+    circuit = random_circuit(4, 9, 40, classes=300, votes=1)
+    bits = some_inputs(7, 90, 9)
+    found, scores = answers(built(circuit, tmp_path, "-O0"), bits, 300)
+    assert np.array_equal(found, plain_classes(circuit, bits))
+    assert np.array_equal(scores, plain_scores(circuit, bits))
+    assert found.max() > 255
 
 
 @needs_gcc

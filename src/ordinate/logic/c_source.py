@@ -12,6 +12,7 @@ import re
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from ordinate import __version__
 from ordinate.errors import ArgumentError
@@ -75,8 +76,6 @@ def c_source(circuit: Circuit, name: str = "circuit", *, stage: Literal["all", "
         "NUM_SLOTS": str(max(1, program.num_slots - program.num_inputs)),
         "NUM_OUTPUTS": str(len(program.outputs)),
         "CLASS_BITS": str(program.groups[0]),
-        "COMPARISON": _comparison(circuit),
-        "TABLES": _tables(circuit),
         "OUTPUT_SLOTS": _numbers(program.outputs.tolist()),
         "COUNT_STARTS": _numbers([int(one) for one in starts]),
         "COUNT_WIDTHS": _numbers(list(widths)),
@@ -84,7 +83,7 @@ def c_source(circuit: Circuit, name: str = "circuit", *, stage: Literal["all", "
         "BIAS": _numbers([repr(float(one)) for one in circuit.bias]),
         "TAU": repr(circuit.tau),
         "MEANING": "a bit: 0 or not" if inputs is None else "a number, compared with its threshold",
-    }
+    } | _inputs(circuit)
     text = re.sub(r"@([A-Z_]+)@", lambda found: named[found[1]], text)
     return re.sub(r"\bNAME_", f"{name}_", text).replace("NAME:", f"{name}:")
 
@@ -131,31 +130,39 @@ def _parts(program: Program) -> str:
     )
 
 
-def _tables(circuit: Circuit) -> str:
+def _inputs(circuit: Circuit) -> dict[str, str]:
     """Where the inputs look and what they compare with: a bit is `byte >= least`, unless it never is."""
     inputs = circuit.inputs
+    told = dict.fromkeys(("TABLES", "GATHERED", "GATHER", "VECTOR_TABLES", "VECTOR_LOADS", "VECTOR_EVER"), "")
+    told["STRIDE"] = "NAME_FEATURES"
     if inputs is None:
-        return ""
+        return told | {"COMPARISON": "x != 0", "VECTOR_COMPARISON": "x != 0"}
     least = np.clip(np.floor(inputs.threshold) + 1, 0, 256).astype(int)  # x > t exactly if x >= floor(t) + 1
-    text = f"static const uint8_t NAME_least[NAME_INPUTS] = {{{_numbers(np.minimum(least, 255).tolist())}}};\n"
+    told["TABLES"] = _bytes("least", np.minimum(least, 255))
+    told["VECTOR_TABLES"] = ", least"
+    told["VECTOR_LOADS"] = "    memcpy(&least, NAME_least + at, sizeof least);\n"
+    told["VECTOR_COMPARISON"] = "x >= least"
+    told["COMPARISON"] = "x >= NAME_least[j]"
     if (least == 256).any():
-        text += f"static const uint8_t NAME_ever[NAME_INPUTS] = {{{_numbers((least < 256).astype(int).tolist())}}};\n"
-    if not _in_order(circuit):
-        text += f"static const uint32_t NAME_feature[NAME_INPUTS] = {{{_numbers(inputs.feature.tolist())}}};\n"
-    return text
+        told["TABLES"] += _bytes("ever", np.where(least < 256, 255, 0))
+        told["VECTOR_EVER"] = "    memcpy(&x, NAME_ever + at, sizeof x);\n    all &= x;\n"
+        told["COMPARISON"] = "(x >= NAME_least[j]) & NAME_ever[j]"
+    if not np.array_equal(inputs.feature, np.arange(circuit.num_inputs)):
+        told["STRIDE"] = "NAME_INPUTS"
+        told["TABLES"] += f"static const uint32_t NAME_feature[NAME_INPUTS] = {{{_numbers(inputs.feature.tolist())}}};\n"
+        told["GATHERED"] = ", gathered[8 * NAME_INPUTS]"
+        told["GATHER"] = """\
+      for (size_t k = 0; k < 8; k++)
+        for (size_t j = 0; j < NAME_INPUTS; j++)
+          gathered[k * NAME_INPUTS + j] = row[k * NAME_FEATURES + NAME_feature[j]];
+      row = gathered;
+      ahead = NULL;
+"""
+    return told
 
 
-def _in_order(circuit: Circuit) -> bool:
-    inputs = circuit.inputs
-    return inputs is None or np.array_equal(inputs.feature, np.arange(circuit.num_inputs))
-
-
-def _comparison(circuit: Circuit) -> str:
-    if circuit.inputs is None:
-        return "(row)[j] != 0"
-    reached = f"(row)[{'j' if _in_order(circuit) else 'NAME_feature[j]'}] >= NAME_least[j]"
-    never = bool((np.floor(circuit.inputs.threshold) + 1 > 255).any())
-    return f"({reached}) & NAME_ever[j]" if never else reached
+def _bytes(name: str, values: npt.NDArray[np.int_]) -> str:
+    return f"static const uint8_t NAME_{name}[NAME_INPUTS] = {{{_numbers(values.tolist())}}};\n"
 
 
 def _numbers(values: list[int] | list[str]) -> str:

@@ -21,7 +21,6 @@ HEAD = """\
 #define NAME_INPUTS @NUM_INPUTS@
 #define NAME_FEATURES @NUM_FEATURES@
 #define NAME_CLASSES @NUM_CLASSES@
-#define NAME_PADDED ((NAME_INPUTS + 7) / 8 * 8)
 
 #if defined(__GNUC__) && !defined(NAME_WORD64)
 #if defined(__AVX512F__)
@@ -32,11 +31,14 @@ HEAD = """\
 #define NAME_LANES 2
 #endif
 typedef uint64_t NAME_word __attribute__((vector_size(8 * NAME_LANES)));
+typedef uint8_t NAME_bytes __attribute__((vector_size(8 * NAME_LANES)));
 #else
 #define NAME_LANES 1
 typedef uint64_t NAME_word;
 #endif
 #define NAME_IMAGES (64 * NAME_LANES)
+#define NAME_SPAN (8 * NAME_LANES)
+#define NAME_PADDED ((NAME_INPUTS + NAME_SPAN - 1) / NAME_SPAN * NAME_SPAN)
 #define NAME_SLOTS @NUM_SLOTS@
 
 void NAME_block(const NAME_word *in, NAME_word *v);
@@ -44,9 +46,8 @@ void NAME_block(const NAME_word *in, NAME_word *v);
 """
 
 PACK = """
+#define NAME_STRIDE @STRIDE@
 @TABLES@
-#define NAME_bit(row, j) (@COMPARISON@)
-
 static const uint32_t NAME_outputs[@NUM_OUTPUTS@] = {@OUTPUT_SLOTS@};
 
 static const NAME_word *NAME_output(const NAME_word *in, const NAME_word *v, int k)
@@ -54,57 +55,107 @@ static const NAME_word *NAME_output(const NAME_word *in, const NAME_word *v, int
   return NAME_outputs[k] < NAME_INPUTS ? in + NAME_outputs[k] : v + (NAME_outputs[k] - NAME_INPUTS);
 }
 
-/* eight bytes as a word, the first one lowest */
-static uint64_t NAME_eight(const uint8_t *bytes)
+/* Eight rows as a byte an input: bit k of byte j says whether input j of row k is set. What is `ahead`, the next eight rows if
+   there are such, is fetched meanwhile. */
+static void NAME_eight(const uint8_t *row, const uint8_t *ahead, uint8_t *eight)
 {
-  uint64_t w = 0;
+  size_t j = 0;
+#if NAME_LANES > 1
+  /* a vector of inputs at a time; the last vector ends with the last input, so that nothing past a row is read */
+  for (; NAME_INPUTS >= NAME_SPAN && j < NAME_INPUTS; j += NAME_SPAN) {
+    const size_t at = j + NAME_SPAN <= NAME_INPUTS ? j : (size_t)NAME_INPUTS - NAME_SPAN;
+    NAME_bytes x, all = {0}@VECTOR_TABLES@;
+    if (ahead)
+      for (int e = 0; e < NAME_LANES; e++)
+        __builtin_prefetch(ahead + 8 * at + 64 * e);
+@VECTOR_LOADS@#define NAME_ROW(k) \\
+  (memcpy(&x, row + k * NAME_STRIDE + at, sizeof x), all |= (NAME_bytes)(@VECTOR_COMPARISON@) & (uint8_t)(1 << k))
+    NAME_ROW(0), NAME_ROW(1), NAME_ROW(2), NAME_ROW(3), NAME_ROW(4), NAME_ROW(5), NAME_ROW(6), NAME_ROW(7);
+#undef NAME_ROW
+@VECTOR_EVER@    memcpy(eight + at, &all, sizeof all);
+  }
+#endif
+  (void)ahead;
+  for (; j < NAME_INPUTS; j++) {
+    unsigned all = 0;
+    for (int k = 0; k < 8; k++) {
+      const uint8_t x = row[k * NAME_STRIDE + j];
+      all |= (unsigned)(@COMPARISON@) << k;
+    }
+    eight[j] = (uint8_t)all;
+  }
+}
+
+/* as many bytes as a word of all lanes has, the first one lowest in its lane */
+static NAME_word NAME_little(const uint8_t *bytes)
+{
+  NAME_word w;
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
   memcpy(&w, bytes, sizeof w);
 #else
-  for (int k = 0; k < 8; k++)
-    w |= (uint64_t)bytes[k] << (8 * k);
+  uint64_t words[NAME_LANES] = {0};
+  for (int k = 0; k < NAME_SPAN; k++)
+    words[k / 8] |= (uint64_t)bytes[k] << (8 * (k % 8));
+  memcpy(&w, words, sizeof w);
 #endif
   return w;
 }
 
-#define NAME_SWAP(a, b, shift, mask)              \\
-  do {                                            \\
-    const NAME_word t = (((a) >> shift) ^ (b)) & mask; \\
-    b ^= t;                                       \\
-    a ^= t << shift;                              \\
-  } while (0)
+/* a's bits under mask << shift and b's under mask change places */
+#define NAME_SWAP(a, b, shift, mask) (t = (((a) >> shift) ^ (b)) & mask, b ^= t, a ^= t << shift)
 
-/* Up to NAME_IMAGES rows into words; rows that are not there count as zeros. Eight rows become bytes, a bit a row; then the
-   bytes of eight inputs and eight such groups change places, in all lanes at once. */
+/* Up to NAME_IMAGES rows into words; rows that are not there count as zeros. For 64 rows, a lane, the bytes of eight groups of
+   eight rows and of eight inputs change places, for NAME_LANES times eight inputs at once. */
 static void NAME_pack(const uint8_t *rows, size_t n, NAME_word *in)
 {
-  static const uint8_t none[NAME_FEATURES];
   static const uint64_t halves = 0x00000000FFFFFFFFu, pairs = 0x0000FFFF0000FFFFu, bytes = 0x00FF00FF00FF00FFu;
-  uint8_t eight[NAME_PADDED] = {0};
-  uint64_t block[NAME_PADDED / 8][8][NAME_LANES];
-  for (size_t g = 0; g < 8 * NAME_LANES; g++) {
-    const uint8_t *row[8];
-    for (size_t k = 0; k < 8; k++)
-      row[k] = 8 * g + k < n ? rows + (8 * g + k) * NAME_FEATURES : none;
-    const uint8_t *r0 = row[0], *r1 = row[1], *r2 = row[2], *r3 = row[3];
-    const uint8_t *r4 = row[4], *r5 = row[5], *r6 = row[6], *r7 = row[7];
-    for (size_t j = 0; j < NAME_INPUTS; j++)
-      eight[j] = (uint8_t)((NAME_bit(r0, j) ? 1 : 0) | (NAME_bit(r1, j) ? 2 : 0) | (NAME_bit(r2, j) ? 4 : 0) |
-                           (NAME_bit(r3, j) ? 8 : 0) | (NAME_bit(r4, j) ? 16 : 0) | (NAME_bit(r5, j) ? 32 : 0) |
-                           (NAME_bit(r6, j) ? 64 : 0) | (NAME_bit(r7, j) ? 128 : 0));
-    for (size_t j = 0; j < NAME_PADDED / 8; j++)
-      block[j][g % 8][g / 8] = NAME_eight(eight + 8 * j);
+  uint8_t eight[8][NAME_PADDED] = {{0}}, some[8 * NAME_FEATURES]@GATHERED@;
+  for (size_t l = 0; l < NAME_LANES; l++) {
+    for (size_t g = 0; g < 8; g++) {
+      const size_t first = 64 * l + 8 * g;
+      const uint8_t *row = rows + first * NAME_FEATURES, *ahead = first + 16 <= n ? row + 8 * NAME_FEATURES : NULL;
+      if (first + 8 > n) {
+        const size_t here = first < n ? (n - first) * NAME_FEATURES : 0;
+        memcpy(some, here ? row : rows, here);
+        memset(some + here, 0, sizeof some - here);
+        row = some;
+      }
+@GATHER@      NAME_eight(row, ahead, eight[g]);
+    }
+    for (size_t j = 0; j < NAME_PADDED; j += NAME_SPAN) {
+      NAME_word w0 = NAME_little(eight[0] + j), w1 = NAME_little(eight[1] + j), w2 = NAME_little(eight[2] + j);
+      NAME_word w3 = NAME_little(eight[3] + j), w4 = NAME_little(eight[4] + j), w5 = NAME_little(eight[5] + j);
+      NAME_word w6 = NAME_little(eight[6] + j), w7 = NAME_little(eight[7] + j), t;
+      NAME_SWAP(w0, w4, 32, halves), NAME_SWAP(w1, w5, 32, halves);
+      NAME_SWAP(w2, w6, 32, halves), NAME_SWAP(w3, w7, 32, halves);
+      NAME_SWAP(w0, w2, 16, pairs), NAME_SWAP(w1, w3, 16, pairs), NAME_SWAP(w4, w6, 16, pairs), NAME_SWAP(w5, w7, 16, pairs);
+      NAME_SWAP(w0, w1, 8, bytes), NAME_SWAP(w2, w3, 8, bytes), NAME_SWAP(w4, w5, 8, bytes), NAME_SWAP(w6, w7, 8, bytes);
+      const NAME_word w[8] = {w0, w1, w2, w3, w4, w5, w6, w7};
+      for (int e = 0; e < NAME_LANES; e++)
+        for (int g = 0; g < 8; g++)
+          memcpy((uint8_t *)(in + j + 8 * e + g) + 8 * l, (const uint8_t *)&w[g] + 8 * e, 8);
+    }
   }
-  for (size_t j = 0; j < NAME_PADDED / 8; j++) {
-    NAME_word w[8];
-    memcpy(w, block[j], sizeof w);
-    for (int g = 0; g < 4; g++)
-      NAME_SWAP(w[g], w[g + 4], 32, halves);
-    for (int g = 0; g < 8; g += g % 2 ? 3 : 1)
-      NAME_SWAP(w[g], w[g + 2], 16, pairs);
-    for (int g = 0; g < 8; g += 2)
-      NAME_SWAP(w[g], w[g + 1], 8, bytes);
-    memcpy(in + 8 * j, w, sizeof w);
+}
+
+/* 64 numbers out of planes: number i has bit k where bit i of the lane of output first + k is set */
+static void NAME_unpack(const NAME_word *in, const NAME_word *v, int first, int width, size_t lane, int32_t *numbers)
+{
+  memset(numbers, 0, 64 * sizeof *numbers);
+  for (int low = 0; low < width; low += 8) {
+    uint64_t eight[8] = {0};
+    for (int k = low; k < width && k < low + 8; k++) {
+      uint64_t words[NAME_LANES];
+      memcpy(words, NAME_output(in, v, first + k), sizeof words);
+      for (int g = 0; g < 8; g++) {
+        /* a bit in each byte, moved to the top by a carry that stays in the byte, and down to bit k */
+        const uint64_t spread = (words[lane] >> (8 * g) & 0xFF) * 0x0101010101010101u & 0x8040201008040201u;
+        eight[g] |= ((spread + 0x7F7F7F7F7F7F7F7Fu) >> 7 & 0x0101010101010101u) << (k - low);
+      }
+    }
+    for (int g = 0; g < 8; g++)
+      for (int i = 0; i < 8; i++)
+        numbers[8 * g + i] |= (int32_t)(eight[g] >> (8 * i) & 0xFF) << low;
   }
 }
 """
@@ -117,18 +168,13 @@ void NAME_scores(const uint8_t *rows, size_t n, double *scores);
 void NAME_predict(const uint8_t *rows, size_t n, int32_t *classes)
 {
   NAME_word in[NAME_PADDED], v[NAME_SLOTS];
-  uint64_t lanes[@CLASS_BITS@][NAME_LANES];
+  int32_t found[64];
   for (size_t start = 0; start < n; start += NAME_IMAGES) {
     const size_t here = n - start < NAME_IMAGES ? n - start : NAME_IMAGES;
     NAME_pack(rows + start * NAME_FEATURES, here, in);
     NAME_block(in, v);
-    for (int k = 0; k < @CLASS_BITS@; k++)
-      memcpy(lanes[k], NAME_output(in, v, k), sizeof lanes[k]);
     for (size_t l = 0; 64 * l < here; l++) {
-      int32_t found[64] = {0};
-      for (int k = 0; k < @CLASS_BITS@; k++)
-        for (int i = 0; i < 64; i++)
-          found[i] |= (int32_t)((lanes[k][l] >> i & 1) << k);
+      NAME_unpack(in, v, 0, @CLASS_BITS@, l, found);
       memcpy(classes + start + 64 * l, found, (here - 64 * l < 64 ? here - 64 * l : 64) * sizeof *found);
     }
   }
@@ -140,22 +186,19 @@ void NAME_scores(const uint8_t *rows, size_t n, double *scores)
   static const int starts[NAME_CLASSES] = {@COUNT_STARTS@}, widths[NAME_CLASSES] = {@COUNT_WIDTHS@};
   static const double offset[NAME_CLASSES] = {@OFFSETS@}, bias[NAME_CLASSES] = {@BIAS@};
   NAME_word in[NAME_PADDED], v[NAME_SLOTS];
-  uint64_t lanes[NAME_LANES];
+  int32_t found[64];
   for (size_t start = 0; start < n; start += NAME_IMAGES) {
     const size_t here = n - start < NAME_IMAGES ? n - start : NAME_IMAGES;
-    double *out = scores + start * NAME_CLASSES;
     NAME_pack(rows + start * NAME_FEATURES, here, in);
     NAME_block(in, v);
-    for (size_t c = 0; c < NAME_CLASSES; c++) {
-      for (size_t i = 0; i < here; i++)
-        out[i * NAME_CLASSES + c] = offset[c];
-      for (int k = 0; k < widths[c]; k++) {
-        memcpy(lanes, NAME_output(in, v, starts[c] + k), sizeof lanes);
-        for (size_t i = 0; i < here; i++)
-          out[i * NAME_CLASSES + c] += (double)((lanes[i / 64] >> (i % 64) & 1) << k);
+    for (size_t l = 0; 64 * l < here; l++) {
+      double *out = scores + (start + 64 * l) * NAME_CLASSES;
+      const size_t some = here - 64 * l < 64 ? here - 64 * l : 64;
+      for (size_t c = 0; c < NAME_CLASSES; c++) {
+        NAME_unpack(in, v, starts[c], widths[c], l, found);
+        for (size_t i = 0; i < some; i++)
+          out[i * NAME_CLASSES + c] = ((offset[c] + found[i]) + bias[c]) / @TAU@;
       }
-      for (size_t i = 0; i < here; i++)
-        out[i * NAME_CLASSES + c] = (out[i * NAME_CLASSES + c] + bias[c]) / @TAU@;
     }
   }
 }
