@@ -137,7 +137,7 @@ def test_nothing_is_read_past_the_rows_or_written_past_the_words(
 
 @needs_gcc
 def test_three_hundred_classes_need_more_than_a_byte(tmp_path: Path) -> None:
-    circuit = random_circuit(4, 9, 40, classes=300, votes=1)
+    circuit = random_circuit(5, 9, 40, classes=300, votes=1)
     bits = some_inputs(7, 90, 9)
     found, scores = answers(built(circuit, tmp_path, "-O0"), bits, 300)
     assert np.array_equal(found, plain_classes(circuit, bits))
