@@ -92,6 +92,23 @@ def test_chosen_gates_lower_the_loss_and_share_no_signal() -> None:
     assert loss_of(after, bias, 2.0, labels) < loss_of(scores, torch.zeros(3), 2.0, labels) - 0.05
 
 
+def test_looking_at_the_nearest_alone_chooses_nearly_as_well() -> None:
+    bits, labels, scores, weights = problem(gates=900, examples=1500)
+    first, second = torch.arange(900), torch.arange(900) + 900
+    every, near = (
+        choose(bits, first, second, scores, labels, weights, 2.0, torch.zeros(3), 2, 40, afresh=afresh) for afresh in (1, 8)
+    )
+    few = choose(bits[:200], first[:200], second[:200], scores, labels, weights, 2.0, torch.zeros(3), 2, 40, afresh=8)
+    assert few[0] == choose(bits[:200], first[:200], second[:200], scores, labels, weights, 2.0, torch.zeros(3), 2, 40)[0]
+
+    def loss(chosen: tuple[list[int], list[torch.Tensor], torch.Tensor]) -> float:
+        return loss_of(scores + torch.stack(chosen[1]).T @ bits[chosen[0]], chosen[2], 2.0, labels)
+
+    assert every[0][0] == near[0][0]
+    start = loss_of(scores, torch.zeros(3), 2.0, labels)
+    assert start - loss(near) > 0.97 * (start - loss(every))
+
+
 def test_voting_anew_lowers_the_loss_from_any_votes() -> None:
     bits, labels, scores, weights = problem()
     votes = torch.from_numpy(np.random.default_rng(1).integers(-1, 2, (12, 3))).float()

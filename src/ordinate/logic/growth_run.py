@@ -109,6 +109,7 @@ class GrowthRun:
             state.bias,
             self.most_votes,
             min(settings.gates_a_round, settings.gates - len(state.gates)),
+            settings.afresh,
         )
         for place, vote in zip(places, votes, strict=True):
             gate = (int(found.tables[place]), int(found.first[place]), int(found.second[place]))

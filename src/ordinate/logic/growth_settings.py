@@ -16,7 +16,8 @@ class GrowthSettings:
     Args:
         gates: two-input gates, at most; votes are counted by adders, which are not gates.
         votes_per_gate: classes that one gate may vote for or against. Each vote costs an adder in hardware, none in gates.
-        step: gates a round; 0 takes a sixth of all, from 1 to 40, and a hundredth past 4,000 gates.
+        step: gates a round; 0 takes a sixth of all, from 1 to 40. Larger steps take less time and gain less a gate.
+        afresh: gates of a round after which all candidates are looked at again, 1 for always; in between, the best of them.
         rows: signals drawn each round as first inputs.
         columns: signals drawn each round as second inputs.
         pair_sample: examples on which all pairs are scored.
@@ -40,6 +41,7 @@ class GrowthSettings:
     gates: int
     votes_per_gate: int = 3
     step: int = 0
+    afresh: int = 1
     rows: int = 400
     columns: int = 1200
     pair_sample: int = 8192
@@ -58,6 +60,7 @@ class GrowthSettings:
             "gates": 1,
             "votes_per_gate": 1,
             "step": 0,
+            "afresh": 1,
             "rows": 2,
             "columns": 2,
             "pair_sample": 16,
@@ -78,7 +81,7 @@ class GrowthSettings:
     @property
     def gates_a_round(self) -> int:
         """The step that is taken: each reads a signal once, which keeps the gates of a round apart."""
-        return self.step or max(1, min(max(40, self.gates // 100), self.gates // 6))
+        return self.step or max(1, min(40, self.gates // 6))
 
     def quick(self) -> GrowthSettings:
         """The same on smaller samples, for small images and tests."""

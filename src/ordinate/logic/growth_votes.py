@@ -16,6 +16,8 @@ from torch import Tensor
 
 __all__ = ["calibrated", "choose", "costs_of_removal", "revoted"]
 
+_NEAR = 256
+
 
 def calibrated(scores: Tensor, labels: Tensor, tau: float, bias: Tensor, least_tau: float) -> tuple[float, Tensor, float]:
     """Temperature and bias of least cross-entropy.
@@ -60,6 +62,14 @@ def _best_votes(correlation: Tensor, curvature: Tensor, tau: float, votes: int) 
     return correlation.sign() * (gain > 0), gain.sum(-1)
 
 
+def _votes_of(
+    bits: Tensor, mean: Tensor, variance: Tensor, r: Tensor, h: Tensor, tau: float, votes: int
+) -> tuple[Tensor, Tensor]:
+    """How candidates [C, n] vote best, [C, K], and their gain [C]; r [K, n] are residuals and h [K] curvatures, weighted."""
+    c = bits @ r.T - mean.unsqueeze(1) * r.sum(1)
+    return _best_votes(c, variance.unsqueeze(1) * h, tau, votes)
+
+
 def choose(
     bits: Tensor,
     first: Tensor,
@@ -71,6 +81,7 @@ def choose(
     bias: Tensor,
     votes: int,
     wanted: int,
+    afresh: int = 1,
 ) -> tuple[list[int], list[Tensor], Tensor]:
     """Choose gates one after another, each against what the ones before it left over; every signal is read once at most.
 
@@ -85,6 +96,8 @@ def choose(
         bias: [K], in votes.
         votes: classes a gate may vote on.
         wanted: how many at most; fewer where nothing helps any more.
+        afresh: after how many choices all candidates are looked at again; in between, only the `_NEAR` that were best then.
+            Gains fall slowly, so little is lost (Minoux 1978, "Accelerated greedy algorithms", is the same thought).
 
     Returns:
         places among the candidates, their votes [K], and the bias that goes with them.
@@ -97,20 +110,25 @@ def choose(
     free = torch.ones(len(bits), dtype=torch.bool)
     places: list[int] = []
     chosen: list[Tensor] = []
-    for _ in range(wanted):
+    near, near_bits = torch.arange(len(bits)), bits
+    for turn in range(wanted):
         p = torch.softmax((scores + bias.unsqueeze(1)) / tau, 0)
         r = (target - p) * weights
-        c = bits @ r.T - mean.unsqueeze(1) * r.sum(1)
         h = (p * (1 - p)) @ weights
-        vote, gain = _best_votes(c, variance.unsqueeze(1) * h, tau, votes)
-        gain[~free] = -1.0
-        best = int(gain.argmax())
-        if gain[best] <= 0:
+        if afresh > 1 and turn % afresh == 0:
+            _, gain = _votes_of(bits, mean, variance, r, h, tau, votes)
+            near = torch.where(free, gain, -1.0).topk(min(_NEAR, len(bits))).indices
+            near_bits = bits[near]
+        vote, gain = _votes_of(near_bits, mean[near], variance[near], r, h, tau, votes)
+        gain[~free[near]] = -1.0
+        place = int(gain.argmax())
+        if gain[place] <= 0:
             break
+        best = int(near[place])
         places.append(best)
-        chosen.append(vote[best].clone())
-        scores += vote[best].unsqueeze(1) * bits[best]
-        bias = bias - vote[best] * mean[best]
+        chosen.append(vote[place].clone())
+        scores += vote[place].unsqueeze(1) * bits[best]
+        bias = bias - vote[place] * mean[best]
         a, b = first[best], second[best]
         free &= (first != a) & (second != a) & (first != b) & (second != b)
     return places, chosen, bias

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from ordinate.cli.app import app
 from ordinate.data import digits
 from ordinate.logic import Circuit, GrowthSettings, LogicConv2d, LogicNetwork, OrPooling2d, grow
-from ordinate.logic.growth_picture import pixel_use
+from ordinate.logic.circuit_figures import pixel_uses
 
 runner = CliRunner()
 
@@ -198,6 +198,6 @@ def test_pixels_in_use_are_counted() -> None:
     data = digits(classes=(0, 1))
     parts = [(part.images, part.labels) for part in (data.train, data.validation)]
     circuit = grow(*parts, data.threshold, GrowthSettings(gates=5, copies=0, replacements=0).quick()).circuit
-    use = pixel_use(circuit, (8, 8))
+    use = pixel_uses(circuit)
     for pixel in range(64):
-        assert use[pixel // 8, pixel % 8] == sum(circuit.inputs_a == pixel) + sum(circuit.inputs_b == pixel)
+        assert use[pixel] == sum(circuit.inputs_a == pixel) + sum(circuit.inputs_b == pixel)

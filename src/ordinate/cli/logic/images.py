@@ -36,11 +36,12 @@ def digits_of(data: Path | None, classes: str | None, *, check: bool = True) -> 
 def settings_of(gates: int, votes: int, copies: int | None, replacements: int, seed: int, *, embedded: bool) -> GrowthSettings:
     """Settings of growth; on the embedded images samples are smaller, and more copies make up for few images.
 
-    Large circuits learn images by heart sooner and get more and stronger distortions; thirty gates cannot follow those.
+    Large circuits learn images by heart sooner and get more and stronger distortions; thirty gates cannot follow those. What
+    the last of many thousand gates gain is little, and told from chance on more examples only.
     """
     from ordinate.logic import GrowthSettings
 
-    large = gates >= 500
+    large, huge = gates >= 500, gates >= 4000
     usual = 20 if embedded else 8 if large else 4
     settings = GrowthSettings(
         gates=gates,
@@ -48,6 +49,10 @@ def settings_of(gates: int, votes: int, copies: int | None, replacements: int, s
         copies=usual if copies is None else copies,
         strength=1.0 if large else 0.5,
         replacements=replacements,
+        pair_sample=16384 if huge else 8192,
+        choice_sample=32768 if huge else 16384,
+        afresh=8 if huge else 1,
+        patience=60 if huge else 20,
         seed=seed,
     )
     return settings.quick() if embedded else settings
