@@ -7,15 +7,15 @@ from typing import Annotated
 
 import typer
 
+from ordinate.cli.logic.options import DataFolder, OtherData
+
 __all__ = ["fpga"]
 
 
 def fpga(
     circuit: Annotated[Path, typer.Argument(metavar="CIRCUIT", help="A circuit in JSON.")],
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder for all files and reports.")],
-    data: Annotated[
-        Path | None, typer.Option("--data", metavar="DIR", help="Folder of MNIST's IDX files; else the embedded 8x8 digits.")
-    ] = None,
+    data: DataFolder = None,
     images: Annotated[int | None, typer.Option("--images", help="Test images to simulate; else all.")] = None,
     pins: Annotated[int, typer.Option("--pins", help="Bits a clock that the chip takes.")] = 8,
     seed: Annotated[int, typer.Option("--seed", help="Of the placement.")] = 1,
@@ -23,9 +23,7 @@ def fpga(
     gate_levels: Annotated[
         int | None, typer.Option("--gate-levels", help="A register also after so many levels of gates.")
     ] = None,
-    other_data: Annotated[
-        bool, typer.Option("--other-data", help="The IDX files are not MNIST: do not ask for its MD5.")
-    ] = False,
+    other_data: OtherData = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")] = False,
 ) -> None:
     """Synthesise, place and route a circuit on an up5k, simulate it on the test images, and prove its gates.

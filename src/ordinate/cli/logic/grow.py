@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ordinate.cli.logic.options import Classes, DataFolder, OtherData
+
 if TYPE_CHECKING:
     from ordinate.data import Digits
     from ordinate.logic import Circuit, GrowthRound
@@ -16,10 +18,8 @@ __all__ = ["grow"]
 
 def grow(
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Where the circuit goes (JSON).")],
-    data: Annotated[
-        Path | None, typer.Option("--data", metavar="DIR", help="Folder of MNIST's IDX files; else the embedded 8x8 digits.")
-    ] = None,
-    classes: Annotated[str | None, typer.Option("--classes", help="Digits to tell apart, such as 0,1; else all ten.")] = None,
+    data: DataFolder = None,
+    classes: Classes = None,
     gates: Annotated[int, typer.Option("--gates", help="Two-input gates, at most.")] = 1000,
     votes: Annotated[int, typer.Option("--votes", help="Classes a gate may vote on; votes are counted, not gates.")] = 3,
     threshold: Annotated[float | None, typer.Option("--threshold", help="A pixel above it is a 1; else 95 of 255.")] = None,
@@ -33,9 +33,7 @@ def grow(
     picture: Annotated[
         Path | None, typer.Option("--picture", metavar="SVG", help="Accuracy against gates, and which pixels are used.")
     ] = None,
-    other_data: Annotated[
-        bool, typer.Option("--other-data", help="The IDX files are not MNIST: do not ask for its MD5.")
-    ] = False,
+    other_data: OtherData = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")] = False,
 ) -> None:
     """Grow a circuit of two-input gates that tells digits apart, and read its test accuracy once.

@@ -7,14 +7,14 @@ from typing import Annotated
 
 import typer
 
+from ordinate.cli.logic.options import DataFolder, OtherData
+
 __all__ = ["run"]
 
 
 def run(
     circuit: Annotated[Path, typer.Argument(metavar="CIRCUIT", help="A circuit in JSON.")],
-    data: Annotated[
-        Path | None, typer.Option("--data", metavar="DIR", help="Folder of MNIST's IDX files; else the embedded 8x8 digits.")
-    ] = None,
+    data: DataFolder = None,
     threshold: Annotated[
         float | None, typer.Option("--threshold", help="A pixel above it is a 1; else what the circuit carries.")
     ] = None,
@@ -22,9 +22,7 @@ def run(
     picture: Annotated[
         Path | None, typer.Option("--picture", metavar="SVG", help="The circuit, and which pixels it reads.")
     ] = None,
-    other_data: Annotated[
-        bool, typer.Option("--other-data", help="The IDX files are not MNIST: do not ask for its MD5.")
-    ] = False,
+    other_data: OtherData = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")] = False,
 ) -> None:
     """Read a circuit from its file and print its accuracy on the test images, and how fast it ran.

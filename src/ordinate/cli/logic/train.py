@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ordinate.cli.logic.options import Classes, DataFolder, OtherData
+
 if TYPE_CHECKING:
     from ordinate.data import Digits
     from ordinate.logic import EpochReport, LogicNetwork, Training
@@ -16,10 +18,8 @@ __all__ = ["train"]
 
 def train(
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Where the network goes: FILE.json and its tensors.")],
-    data: Annotated[
-        Path | None, typer.Option("--data", metavar="DIR", help="Folder of MNIST's IDX files; else the embedded 8x8 digits.")
-    ] = None,
-    classes: Annotated[str | None, typer.Option("--classes", help="Digits to tell apart, such as 0,1; else all ten.")] = None,
+    data: DataFolder = None,
+    classes: Classes = None,
     widths: Annotated[str, typer.Option("--widths", help="Gates of each dense layer, such as 4000,4000.")] = "2000,2000",
     kernels: Annotated[str, typer.Option("--kernels", help="Trees of each convolution in front, as 12,24; 0 for none.")] = "0",
     receptive_field: Annotated[
@@ -53,9 +53,7 @@ def train(
     circuit: Annotated[
         Path | None, typer.Option("--circuit", metavar="FILE", help="Also write the discrete network as a circuit.")
     ] = None,
-    other_data: Annotated[
-        bool, typer.Option("--other-data", help="The IDX files are not MNIST: do not ask for its MD5.")
-    ] = False,
+    other_data: OtherData = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")] = False,
 ) -> None:
     """Train a logic-gate network on digits, and read the test accuracy of its discrete form once.
