@@ -7,12 +7,14 @@ import importlib.util
 import numpy as np
 import pytest
 
-from ordinate.errors import ArgumentError, MissingExtraError
-from ordinate.logic import Circuit
-from ordinate.logic.bitparallel import BitParallel, run_by_numba, run_by_numpy
-from ordinate.logic.program import lower, voting_signals
+from ordinate.errors import ArgumentError, MissingExtraError, ShapeError
+from ordinate.logic import Circuit, InputThresholds
+from ordinate.logic.bitparallel import BLOCK_WORDS, BitParallel, run_by_numba, run_by_numpy
+from ordinate.logic.nearness import inputs_first, near_order
+from ordinate.logic.program import Stage, lower, voting_signals
+from ordinate.logic.simplify.netlist import Netlist, add_circuit
 from ordinate.logic.words import pack, unpack
-from tests.logic.circuits import plain_classes, plain_scores, plain_signals, random_circuit, some_inputs
+from tests.logic.circuits import GENUINE, plain_classes, plain_scores, plain_signals, random_circuit, some_inputs
 
 needs_numba = pytest.mark.skipif(importlib.util.find_spec("numba") is None, reason="numba (extra `fast`) is not installed")
 IMPLEMENTATIONS = ["numpy", pytest.param("numba", marks=needs_numba)]
@@ -77,6 +79,94 @@ def test_words_hold_image_i_in_bit_i() -> None:
     assert words.shape == (3, 3)
     assert all(int(words[s, i // 64]) >> (i % 64) & 1 == bits[i, s] for i in range(130) for s in range(3))
     assert np.array_equal(unpack(words, 130), bits)
+
+
+@pytest.mark.parametrize("implementation", IMPLEMENTATIONS)
+@pytest.mark.parametrize(
+    "thresholds",
+    [
+        InputThresholds.uniform(6, 95),
+        InputThresholds(6, [0, 1, 2, 3, 4, 5], [-1, 0, 95.5, 254, 254.5, 253]),
+        InputThresholds(6, [0, 1, 2, 3, 4, 5], [-1, 0, 95.5, 254, 255, 300]),
+        InputThresholds(3, [2, 0, 1, 1, 0, 2], [10, 20, 30, 200, 254.5, 255]),
+        InputThresholds(3, [2, 0, 1, 1, 0, 2], [10, 20, 30, 200, 40, 5]),
+    ],
+    ids=["one for all", "at the ends of a byte", "never", "never, several a feature", "several a feature"],
+)
+def test_numbers_are_compared_with_the_thresholds(implementation: str, thresholds: InputThresholds) -> None:
+    circuit = random_circuit(2, 6, 40, thresholds=thresholds)
+    rows = np.random.default_rng(0).integers(0, 256, (2100, thresholds.num_features)).astype(np.uint8)
+    rows[:5] = [[0], [95], [96], [254], [255]]
+    expected = plain_classes(circuit, rows.astype(float)[:, thresholds.feature] > thresholds.threshold)
+    runtime = BitParallel(circuit, implementation)
+    assert np.array_equal(runtime.classify(rows), expected)
+    assert np.array_equal(runtime.classify(rows[:71]), expected[:71])
+    assert np.array_equal(runtime.classify(rows[::2]), expected[::2])  # rows that do not lie side by side
+    assert np.array_equal(runtime.classify(rows.astype(float)), expected)
+    assert np.array_equal(runtime.predict(thresholds.bits(rows).astype(int)), expected)
+
+
+@pytest.mark.parametrize("implementation", IMPLEMENTATIONS)
+def test_rows_of_another_width_or_circuits_without_thresholds_are_refused(implementation: str) -> None:
+    with pytest.raises(ArgumentError, match="x: expected a circuit with thresholds, got one that takes bits; use predict"):
+        BitParallel(random_circuit(1), implementation).classify(np.zeros((2, 8), np.uint8))
+    circuit = random_circuit(2, 6, 40, thresholds=InputThresholds.uniform(6, 95))
+    with pytest.raises(ShapeError, match=r"x: expected \[..., 6\], one number a feature, got shape \[2, 7\]"):
+        BitParallel(circuit, implementation).classify(np.zeros((2, 7), np.uint8))
+
+
+@needs_numba
+def test_blocks_are_as_wide_as_the_compiled_loop() -> None:
+    from ordinate.logic.compiled_loop import WORDS
+
+    assert BLOCK_WORDS["numba"] == WORDS
+
+
+@pytest.mark.parametrize("stage", ["gates", "counts", "classes", "all"])
+@pytest.mark.parametrize("seed", range(5))
+def test_gates_computed_again_give_the_same(stage: Stage, seed: int) -> None:
+    circuit = random_circuit(seed, 9, 300, tables=GENUINE, reach=150)
+    words = pack(some_inputs(seed, 200, 9))
+    once, again = lower(circuit, stage), lower(circuit, stage, recompute=True)
+    assert np.array_equal(run_by_numpy(once, words), run_by_numpy(again, words))
+    assert len(again.tables) > len(once.tables)
+
+
+def test_nothing_is_written_where_it_is_read() -> None:
+    """Loops over words may then be made of vectors."""
+    program = lower(random_circuit(3, 8, 500), "all")
+    assert not ((program.out == program.a) | (program.out == program.b)).any()
+    assert program.out.min() >= program.num_inputs
+    assert set(program.tables.tolist()) <= {0, 3, 4, 6, 8, 14, 15}
+
+
+def test_values_are_read_soon_after_they_are_made() -> None:
+    """Three layers of random gates: not much over half as many reads from before the last 64 gates as from the outputs down."""
+    generator, width = np.random.default_rng(0), 1000
+    a, b = (np.concatenate([layer * width + generator.integers(0, width, width) for layer in range(3)]) for _ in range(2))
+    tables = generator.choice(GENUINE, 3 * width)
+    circuit = Circuit(width, tables, a, b, votes=[(3 * width + np.arange(width), np.ones(width, int))])
+    netlist = Netlist(width)
+    literals = add_circuit(netlist, circuit)
+    voting = [literals[signal] for signal in voting_signals(circuit)]
+
+    def near(order: list[int]) -> float:
+        step = {node: place for place, node in enumerate(order)}
+        ages = [
+            place - step[one >> 1]
+            for node, place in step.items()
+            for one in (netlist.left[node], netlist.right[node])
+            if one >> 1 in step
+        ]
+        assert min(ages) > 0  # what is read is there already
+        return float((np.array(ages) <= 64).mean())
+
+    down = inputs_first(netlist, [literal >> 1 for literal in voting], voting)
+    walked = near_order(netlist, voting)
+    assert (
+        sorted(walked) == sorted(down) == [node for node, live in enumerate(netlist.reached(voting)) if live and node > width]
+    )
+    assert 1 - near(walked) < 0.6 * (1 - near(down))
 
 
 def test_an_implementation_that_is_not_there_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,8 +6,9 @@ words is a number of a few bits an image. A batch is run in blocks; one that doe
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +16,7 @@ import numpy.typing as npt
 from ordinate.errors import ArgumentError, MissingExtraError
 from ordinate.logic.counting import count_plan
 from ordinate.logic.program import Program, lower
-from ordinate.logic.words import pack, unpack
+from ordinate.logic.words import WORD_BITS, least_bytes, pack, unpack
 
 if TYPE_CHECKING:
     from ordinate.logic.circuit import Circuit
@@ -23,10 +24,12 @@ if TYPE_CHECKING:
 __all__ = ["BLOCK_WORDS", "BitParallel", "run_by_numba", "run_by_numpy"]
 
 Implementation = Literal["auto", "numpy", "numba"]
-BLOCK_WORDS = {"numpy": 256, "numba": 16}
-"""Words of 64 images a block: numpy needs many to hide its calls, numba few enough to stay in the nearest cache."""
+Slot = npt.NDArray[np.uint64]
+BLOCK_WORDS = {"numpy": 256, "numba": 32}
+"""Words of 64 images a block: numpy needs many to hide its calls, numba few enough to stay in the second cache."""
 
-_PACKED_IMAGES = 1 << 14  # packed at a time, so that a batch of any size needs little memory
+_FUNCTIONS = {8: np.bitwise_and, 14: np.bitwise_or, 6: np.bitwise_xor}
+_IMAGES = 1 << 14  # run at a time, so that a batch of any size needs little memory
 
 
 class BitParallel:
@@ -78,25 +81,67 @@ class BitParallel:
 
     def predict(self, bits: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
         """The class [images] for bits [images, num_inputs]."""
-        classes = np.zeros(len(bits), np.int64)
-        for start in range(0, len(bits), _PACKED_IMAGES):
-            part = bits[start : start + _PACKED_IMAGES]
-            planes = unpack(self.run(self.classes_program, pack(part)), len(part))
-            classes[start : start + len(part)] = planes @ (1 << np.arange(planes.shape[1]))
-        return classes
+        return self._classes(np.asarray(bits, np.bool_), None)
+
+    def classify(self, x: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+        """The class [images] for numbers [images, features], which the circuit's thresholds make bits of.
+
+        Bytes are compared and packed in one step where numba runs.
+
+        Raises:
+            ArgumentError: the circuit has no thresholds.
+            ShapeError: another number of features.
+
+        >>> from ordinate.logic import Circuit, InputThresholds
+        >>> thresholds = InputThresholds.uniform(2, 95)
+        >>> either = Circuit(2, [14, 1], [0, 0], [1, 1], votes=[([3], [1]), ([2], [1])], inputs=thresholds)
+        >>> BitParallel(either, "numpy").classify(np.array([[0, 95], [0, 96]], np.uint8)).tolist()
+        [0, 1]
+        """
+        thresholds = self.circuit.inputs
+        if thresholds is None:
+            raise ArgumentError("x", expected="a circuit with thresholds", got="one that takes bits", todo="use predict")
+        x = np.asarray(x)
+        least = least_bytes(thresholds)
+        if (
+            self.implementation == "numpy"
+            or x.dtype != np.uint8
+            or x.shape[1:] != (thresholds.num_features,)
+            or (least > 255).any()
+        ):
+            return self._classes(thresholds.bits(x), None)
+        if not np.array_equal(thresholds.feature, np.arange(thresholds.num_features)):
+            x = x[:, thresholds.feature]
+        return self._classes(x, least.astype(np.uint8))
 
     def count(self, bits: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
         """The weighted votes [images, classes] for bits [images, num_inputs]."""
-        program = self.counts_program
+        program, bits = self.counts_program, np.asarray(bits, np.bool_)
         counted = np.tile(np.array([one.offset for one in self.plan.classes], np.int64), (len(bits), 1))
-        for start in range(0, len(bits), _PACKED_IMAGES):
-            part = bits[start : start + _PACKED_IMAGES]
-            planes = unpack(self.run(program, pack(part)), len(part))
+        for start in range(0, len(bits), _IMAGES):
+            part = bits[start : start + _IMAGES]
+            planes = unpack(self._run_rows(program, part, None), len(part))
             first = 0
             for place, width in enumerate(program.groups):
                 counted[start : start + len(part), place] += planes[:, first : first + width] @ (1 << np.arange(width))
                 first += width
         return counted
+
+    def _classes(self, rows: npt.NDArray[Any], least: npt.NDArray[np.uint8] | None) -> npt.NDArray[np.int64]:
+        classes = np.zeros(len(rows), np.int64)
+        for start in range(0, len(rows), _IMAGES):
+            part = rows[start : start + _IMAGES]
+            planes = unpack(self._run_rows(self.classes_program, part, least), len(part))
+            classes[start : start + len(part)] = planes @ (1 << np.arange(planes.shape[1]))
+        return classes
+
+    def _run_rows(
+        self, program: Program, rows: npt.NDArray[Any], least: npt.NDArray[np.uint8] | None
+    ) -> npt.NDArray[np.uint64]:
+        """The output words for rows of bits, or of bytes that are compared with `least`."""
+        if self.implementation == "numpy":
+            return run_by_numpy(program, pack(rows))
+        return _rows_by_numba(program, rows, np.ones(rows.shape[1], np.uint8) if least is None else least)
 
     def signals(self, bits: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
         """Every signal [images, signals] for bits [images, num_inputs]: nothing is shared, folded or freed here."""
@@ -120,46 +165,66 @@ def _minterms(table: int, a: npt.NDArray[np.uint64], b: npt.NDArray[np.uint64]) 
 
 def run_by_numpy(program: Program, words: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
     """Run a program on words [num_inputs, W], one numpy call or two an operation."""
-    total = words.shape[1]
+    total, block = words.shape[1], BLOCK_WORDS["numpy"]
     results = np.empty((len(program.outputs), total), np.uint64)
-    rows = list(zip(program.tables.tolist(), program.a.tolist(), program.b.tolist(), program.out.tolist(), strict=True))
-    values = np.empty((program.num_slots, BLOCK_WORDS["numpy"]), np.uint64)
-    spare = np.empty(BLOCK_WORDS["numpy"], np.uint64)
-    for start in range(0, total, BLOCK_WORDS["numpy"]):
-        width = min(BLOCK_WORDS["numpy"], total - start)
-        slots = [values[place, :width] for place in range(program.num_slots)]
-        short = spare[:width]
+    values = np.empty((program.num_slots, min(block, total)), np.uint64)
+    for start in range(0, total, block):
+        width = min(block, total - start)
         values[: program.num_inputs, :width] = words[:, start : start + width]
-        for table, a, b, out in rows:
-            if table == 6:
-                np.bitwise_xor(slots[a], slots[b], out=slots[out])
-            elif table == 8:
-                np.bitwise_and(slots[a], slots[b], out=slots[out])
-            elif table == 4:
-                np.invert(slots[b], out=short)
-                np.bitwise_and(slots[a], short, out=slots[out])
-            elif table == 14:
-                np.bitwise_or(slots[a], slots[b], out=slots[out])
-            elif table == 3:
-                np.invert(slots[a], out=slots[out])
-            else:
-                slots[out].fill(0 if table == 0 else 0xFFFFFFFFFFFFFFFF)
+        if start == 0 or width < block:
+            calls = list(_calls(program, values[:, :width]))
+        for function, x, y, out in calls:
+            function(x, y, out)
         results[:, start : start + width] = values[program.outputs, :width]
     return results
+
+
+def _calls(program: Program, values: npt.NDArray[np.uint64]) -> Iterator[tuple[np.ufunc, Slot, Slot, Slot]]:
+    """The calls that make up a program: function, two slots to read and one to write."""
+    slots = list(values)
+    ones = np.full(values.shape[1], 0xFFFFFFFFFFFFFFFF, np.uint64)
+    rows = zip(program.tables.tolist(), program.a.tolist(), program.b.tolist(), program.out.tolist(), strict=True)
+    for table, a, b, out in rows:
+        x, y, z = slots[a], slots[b], slots[out]
+        if table in _FUNCTIONS:
+            yield _FUNCTIONS[table], x, y, z
+        elif table == 4:  # x & ~y = (x & y) ^ x
+            yield np.bitwise_and, x, y, z
+            yield np.bitwise_xor, z, x, z
+        elif table == 3:
+            yield np.bitwise_xor, x, ones, z
+        else:
+            yield np.bitwise_xor, ones, ones, z
+            if table:
+                yield np.bitwise_or, z, ones, z
 
 
 def run_by_numba(program: Program, words: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
     """Run a program on words [num_inputs, W] by a loop that numba compiled once for all circuits."""
     from ordinate.logic.compiled_loop import run_blocks
 
-    total, block = words.shape[1], BLOCK_WORDS["numba"]
-    whole = -(-max(total, 1) // block) * block
-    if whole != total:
-        words = np.pad(words, ((0, 0), (0, whole - total)))
-    results = np.empty((len(program.outputs), whole), np.uint64)
-    values = np.zeros((program.num_slots, block), np.uint64)
-    run_blocks(program.tables, program.a, program.b, program.out, program.outputs, np.ascontiguousarray(words), values, results)
+    total = words.shape[1]
+    values, results = _room(program, total)
+    words = np.pad(words, ((0, 0), (0, results.shape[1] - total)))
+    run_blocks(program.tables, program.a, program.b, program.out, program.outputs, words, values, results)
     return results[:, :total]
+
+
+def _rows_by_numba(program: Program, rows: npt.NDArray[Any], least: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint64]:
+    from ordinate.logic.compiled_loop import run_rows
+
+    words = -(-len(rows) // WORD_BITS)
+    values, results = _room(program, words)
+    octets = np.ascontiguousarray(rows).view(np.uint8)
+    run_rows(program.tables, program.a, program.b, program.out, program.outputs, octets, least, values, results)
+    return results[:, :words]
+
+
+def _room(program: Program, words: int) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
+    """Room for a block's values, and for the results of whole blocks that hold so many words."""
+    block = BLOCK_WORDS["numba"]
+    whole = -(-max(words, 1) // block) * block
+    return np.zeros((program.num_slots, block), np.uint64), np.empty((len(program.outputs), whole), np.uint64)
 
 
 def _has_numba() -> bool:

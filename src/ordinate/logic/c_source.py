@@ -18,6 +18,7 @@ from ordinate import __version__
 from ordinate.errors import ArgumentError
 from ordinate.logic.c_templates import GATES_MAIN, HEAD, MAIN, PACK, PREDICT
 from ordinate.logic.program import NEAR, Program, lower
+from ordinate.logic.words import least_bytes
 
 if TYPE_CHECKING:
     from ordinate.logic.circuit import Circuit
@@ -137,7 +138,7 @@ def _inputs(circuit: Circuit) -> dict[str, str]:
     told["STRIDE"] = "NAME_FEATURES"
     if inputs is None:
         return told | {"COMPARISON": "x != 0", "VECTOR_COMPARISON": "x != 0"}
-    least = np.clip(np.floor(inputs.threshold) + 1, 0, 256).astype(int)  # x > t exactly if x >= floor(t) + 1
+    least = least_bytes(inputs)
     told["TABLES"] = _bytes("least", np.minimum(least, 255))
     told["VECTOR_TABLES"] = ", least"
     told["VECTOR_LOADS"] = "    memcpy(&least, NAME_least + at, sizeof least);\n"

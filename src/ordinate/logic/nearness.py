@@ -2,8 +2,8 @@
 
 Gates whose values are read twice or so make a graph almost without cycles. Walked depth first along its edges in both
 directions, from a value to one of its readers, down to what that still lacks, on to its readers in turn, and back, it leaves
-nearly every read close to the write before it. Going down, the deeper input comes first, so that few values wait (Sethi and
-Ullman 1970, doi 10.1145/321607.321620); from the outputs down alone is their order, and leaves twice as many reads far away.
+most reads close to the write before them. Going down, the deeper input comes first, so that few values wait (Sethi and Ullman
+1970, doi 10.1145/321607.321620); their order alone, from the outputs down, leaves nearly twice as many reads far away.
 """
 
 from __future__ import annotations

@@ -204,11 +204,11 @@ def _allocate(line: _Line, groups: tuple[int, ...], plan: CountPlan) -> Program:
     free: list[int] = []
     size = inputs
     for step, (x, y) in enumerate(zip(a.tolist(), b.tolist(), strict=True)):
-        # the slot of a value that is read for the last time just now may be written at once
-        free += [slots[one] for one in {x, y} if one >= inputs and lasts[one] == step]
         if not free:
             free.append(size)
             size += 1
         slots[inputs + step] = free.pop()
+        # free only now: no operation writes to what it reads, so that loops over words may be made of vectors
+        free += [slots[one] for one in {x, y} if one >= inputs and lasts[one] == step]
     slot = np.array(slots, np.int32)
     return Program(inputs, size, tables.astype(np.uint8), slot[a], slot[b], slot[inputs:], slot[line.outputs], groups, plan)
