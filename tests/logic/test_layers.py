@@ -228,6 +228,17 @@ def test_a_convolution_is_its_trees_at_every_place(stride: int, padding: int, de
     assert torch.equal(layer(image[0]), expected[0])
 
 
+@pytest.mark.parametrize("lead", [(), (0,), (3,), (2, 3), (2, 0)])
+def test_leading_axes_of_images_are_kept(lead: tuple[int, ...]) -> None:
+    convolution, pooling = LogicConv2d(2, 3, padding=1, initialisation="random"), OrPooling2d(2)
+    x = torch.rand(*lead, 2, 6, 4)
+    found = pooling(convolution(x))
+    assert found.shape == (*lead, 3, 3, 2)
+    if x.numel():
+        one_by_one = torch.stack([pooling(convolution(image)) for image in x.reshape(-1, 2, 6, 4)])
+        torch.testing.assert_close(found.reshape(-1, 3, 3, 2), one_by_one)
+
+
 def test_a_convolution_shares_its_gates_between_places() -> None:
     layer = LogicConv2d(1, 4, depth=2)
     assert sum(parameter.numel() for parameter in layer.parameters()) == 4 * 3 * 4
