@@ -27,10 +27,10 @@ __all__ = ["NEAR", "Program", "Stage", "lower", "voting_signals"]
 
 Stage = Literal["gates", "counts", "classes", "all"]
 
-NEAR = 12
+NEAR = 16
 """Operations for which a value is thought to stay in a register: machines have 16 or more, and two are on their way."""
 
-_READ_AGAIN = 4  # reads up to which a gate of two inputs is computed again rather than kept, where that is asked for
+_READ_AGAIN = 8  # reads up to which a gate of two inputs is computed again rather than kept, where that is asked for
 _NOT, _ZERO, _ONE, _AND, _AND_NOT, _OR, _XOR = 3, 0, 15, 8, 4, 14, 6
 
 
