@@ -27,7 +27,7 @@ from ordinate.lab.claim import Inputs
 from ordinate.lab.claims.layered_gates import layered
 from ordinate.lab.figures import SERIES, canvas, to_svg
 from ordinate.lab.measurement import Check, Figure, Measurement, Role, Table, Verdict
-from ordinate.logic import Circuit, InputThresholds
+from ordinate.logic import Circuit
 from ordinate.logic.bitparallel import BitParallel
 from ordinate.logic.program import Program, lower
 from ordinate.logic.words import pack
@@ -64,8 +64,6 @@ def measure(inputs: Inputs) -> Measurement:
 def ways(circuit: Circuit, folder: Path) -> dict[str, Way]:
     """C where gcc is found, numba where it is installed, numpy always."""
     found = {}
-    thresholds = circuit.inputs
-    assert thresholds is not None
     if shutil.which("gcc"):
         library = _library(circuit, folder)
         found["C"] = _by_c(circuit, library)
@@ -74,16 +72,16 @@ def ways(circuit: Circuit, folder: Path) -> dict[str, Way]:
     implementations: tuple[Literal["numba", "numpy"], ...] = ("numba", "numpy")
     for implementation in implementations:
         if implementation == "numpy" or find_spec("numba") is not None:
-            found[implementation] = _by_words(BitParallel(circuit, implementation), thresholds, program, words)
+            found[implementation] = _by_words(BitParallel(circuit, implementation), program, words)
     return found
 
 
-def _by_words(runtime: BitParallel, thresholds: InputThresholds, program: Program, words: npt.NDArray[np.uint64]) -> Way:
+def _by_words(runtime: BitParallel, program: Program, words: npt.NDArray[np.uint64]) -> Way:
     def gates() -> int:
         runtime.run(program, words)
         return 64 * words.shape[1]
 
-    return Way(lambda x: runtime.predict(thresholds.bits(x)), gates)
+    return Way(runtime.classify, gates)
 
 
 def speed(circuit: Circuit, found: Mapping[str, Way], seconds: float) -> Measurement:
