@@ -115,6 +115,20 @@ def test_rows_of_another_width_or_circuits_without_thresholds_are_refused(implem
         BitParallel(circuit, implementation).classify(np.zeros((2, 7), np.uint8))
 
 
+@pytest.mark.parametrize("implementation", IMPLEMENTATIONS)
+def test_batches_of_more_than_a_block(implementation: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Packed 192, run 320 and blocked 128 or 2048 at a time: the seams fall at different places."""
+    circuit = random_circuit(6, 7, 40)
+    bits = some_inputs(1, 128, 7)
+    many = np.tile(bits, (39, 1))
+    monkeypatch.setattr("ordinate.logic.bitparallel._PACKED", 192)
+    monkeypatch.setattr("ordinate.logic.bitparallel._IMAGES", 320)
+    monkeypatch.setitem(BLOCK_WORDS, "numpy", 2)
+    runtime = BitParallel(circuit, implementation)
+    assert np.array_equal(runtime.predict(many), np.tile(plain_classes(circuit, bits), 39))
+    assert np.array_equal((runtime.count(many) + circuit.bias) / circuit.tau, np.tile(plain_scores(circuit, bits), (39, 1)))
+
+
 @needs_numba
 def test_blocks_are_as_wide_as_the_compiled_loop() -> None:
     from ordinate.logic.compiled_loop import WORDS

@@ -25,11 +25,12 @@ __all__ = ["BLOCK_WORDS", "BitParallel", "run_by_numba", "run_by_numpy"]
 
 Implementation = Literal["auto", "numpy", "numba"]
 Slot = npt.NDArray[np.uint64]
-BLOCK_WORDS = {"numpy": 256, "numba": 32}
-"""Words of 64 images a block: numpy needs many to hide its calls, numba few enough to stay in the second cache."""
+BLOCK_WORDS = {"numpy": 2048, "numba": 32}
+"""Words of 64 images a block, at most: numpy needs many to hide its calls, numba few enough to stay in the second cache."""
 
 _FUNCTIONS = {8: np.bitwise_and, 14: np.bitwise_or, 6: np.bitwise_xor}
-_IMAGES = 1 << 14  # run at a time, so that a batch of any size needs little memory
+_IMAGES = 1 << 17  # run at a time, a block of numpy's: a batch of any size needs no more memory than that
+_PACKED = 1 << 12  # packed at a time, which stays in the second cache
 
 
 class BitParallel:
@@ -140,7 +141,8 @@ class BitParallel:
     ) -> npt.NDArray[np.uint64]:
         """The output words for rows of bits, or of bytes that are compared with `least`."""
         if self.implementation == "numpy":
-            return run_by_numpy(program, pack(rows))
+            parts = [pack(rows[start : start + _PACKED]) for start in range(0, max(len(rows), 1), _PACKED)]
+            return run_by_numpy(program, np.concatenate(parts, axis=1))
         return _rows_by_numba(program, rows, np.ones(rows.shape[1], np.uint8) if least is None else least)
 
     def signals(self, bits: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
