@@ -14,6 +14,8 @@ from ordinate.logic.simplify.netlist import Netlist
 
 __all__ = ["inputs_first", "near_order"]
 
+_FEW = 8
+
 
 def near_order(netlist: Netlist, outputs: Iterable[int]) -> list[int]:
     """The gates that these literals depend on, in an order in which each comes after what it reads, and soon.
@@ -21,15 +23,15 @@ def near_order(netlist: Netlist, outputs: Iterable[int]) -> list[int]:
     >>> netlist = Netlist(4)
     >>> x, y = netlist.conjunction(2, 4), netlist.conjunction(6, 8)
     >>> near_order(netlist, [netlist.parity(x, y)])
-    [5, 6, 7]
+    [6, 5, 7]
     """
     outputs = list(outputs)
     live, depth = netlist.reached(outputs), [0] * len(netlist)
     readers: list[list[int]] = [[] for _ in range(len(netlist))]
     for node in range(netlist.num_inputs + 1, len(netlist)):
-        both = (netlist.left[node] >> 1, netlist.right[node] >> 1)
-        depth[node] = 1 + max(depth[one] for one in both)
-        for one in both if live[node] else ():
+        depth[node] = 1 + max(depth[netlist.left[node] >> 1], depth[netlist.right[node] >> 1])
+    for node in range(len(netlist) - 1, netlist.num_inputs, -1):  # so that the first reader is the last of its list
+        for one in (netlist.left[node] >> 1, netlist.right[node] >> 1) if live[node] else ():
             readers[one].append(node)
     done = [not netlist.is_gate(node) for node in range(len(netlist))]
     order: list[int] = []
@@ -37,12 +39,15 @@ def near_order(netlist: Netlist, outputs: Iterable[int]) -> list[int]:
         open_ends = _make(netlist, output >> 1, done, depth)
         order += open_ends
         while open_ends:
-            left = [reader for reader in readers[open_ends[-1]] if not done[reader]]
-            readers[open_ends[-1]] = left
+            left = readers[open_ends[-1]]
+            while left and done[left[-1]]:
+                left.pop()
             if not left:
                 open_ends.pop()
                 continue
-            nearest = min(left, key=lambda node: done[netlist.left[node] >> 1] + done[netlist.right[node] >> 1] < 2)
+            # of the next few, one whose other input is there; all of them would take the square of their number
+            few = (reader for reader in reversed(left[-_FEW:]) if not done[reader])
+            nearest = min(few, key=lambda node: not (done[netlist.left[node] >> 1] and done[netlist.right[node] >> 1]))
             made = _make(netlist, nearest, done, depth)
             order += made
             open_ends += made
@@ -55,7 +60,7 @@ def inputs_first(netlist: Netlist, sequence: Iterable[int], outputs: Iterable[in
     >>> netlist = Netlist(4)
     >>> x, y = netlist.conjunction(2, 4), netlist.conjunction(6, 8)
     >>> inputs_first(netlist, [7, 6], [netlist.parity(x, y)])
-    [5, 6, 7]
+    [6, 5, 7]
     """
     live, depth = netlist.reached(outputs), range(len(netlist))  # later gates are deeper, near enough
     done = [not netlist.is_gate(node) for node in range(len(netlist))]
