@@ -74,7 +74,7 @@ def lower(circuit: Circuit, stage: Stage, *, recompute: bool = False) -> Program
 
     >>> from ordinate.logic.circuit import Circuit
     >>> lower(Circuit(2, [6, 8], [0, 0], [1, 1], votes=[([2], [1]), ([3], [1])]), "classes").tables.tolist()
-    [6, 8, 4]
+    [6, 8, 6, 8]
     """
     plan = count_plan(circuit)
     netlist = Netlist(circuit.num_inputs)
