@@ -131,9 +131,17 @@ class StoppedError(Exception):
 
 
 def compiled(source: str, folder: Path, name: str, *flags: str, limit: int = 3600) -> tuple[Path, float]:
-    """The program or library, and gcc's seconds of CPU, of which it gets no more than the limit."""
-    (folder / f"{name}.c").write_text(source)
-    command = ["gcc", *flags, str(folder / f"{name}.c"), "-o", str(folder / name)]
+    """The program or library, and gcc's seconds of CPU, of which it gets no more than the limit.
+
+    What was compiled in this folder from the same source with the same flags is used again, with the seconds that it took.
+    """
+    text, note = folder / f"{name}.c", folder / f"{name}.json"
+    if note.exists() and text.read_text() == source:
+        known = json.loads(note.read_text())
+        if known["flags"] == list(flags):
+            return folder / name, known["seconds"]
+    text.write_text(source)
+    command = ["gcc", *flags, str(text), "-o", str(folder / name)]
     say(f"gcc {' '.join(flags)} on {len(source) / 1e6:.1f} MB of {name}.c, at most {limit} s")
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(
@@ -145,6 +153,7 @@ def compiled(source: str, folder: Path, name: str, *flags: str, limit: int = 360
         raise StoppedError
     if done.returncode:
         raise RuntimeError(f"{' '.join(command)}: {done.stderr}")
+    note.write_text(json.dumps({"flags": flags, "seconds": seconds}))
     return folder / name, seconds
 
 
@@ -188,8 +197,9 @@ def peer(circuit: Circuit, level: str, folder: Path, limit: int) -> dict[str, An
     return {"net": net, "library": loaded, "compile_seconds": seconds}
 
 
-def measure(gates: int, rounds: int, seconds: float, levels: list[str], limit: int) -> dict[str, Any]:
+def measure(gates: int, rounds: int, seconds: float, levels: list[str], limit: int, folder: Path) -> dict[str, Any]:
     """Everything about one size."""
+    folder.mkdir(parents=True, exist_ok=True)
     circuit = network(gates)
     generator = np.random.default_rng(1)
     images = generator.integers(0, 256, (8192, INPUTS)).astype(np.uint8)
@@ -197,21 +207,19 @@ def measure(gates: int, rounds: int, seconds: float, levels: list[str], limit: i
     told: dict[str, Any] = {"gates": circuit.num_gates, "compile_seconds": {}, "compile_limit": limit}
     programs = {"gates": lower(circuit, "gates"), "whole": lower(circuit, "all")}
     told["operations"] = {stage: len(program.tables) for stage, program in programs.items()}
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        ways = ours_in_c(circuit, images, folder, seconds, told)
-        for implementation in ("numba", "numpy"):
-            with contextlib.suppress(ImportError):
-                ways |= ours_without_compiler(circuit, implementation, images, programs["gates"])
-        for level in levels:
-            ways |= theirs_in_c(circuit, level, bits, folder, seconds, told)
-        ways["limits"] = lambda: program_says(folder / "limits", seconds)
-        found: list[dict[str, float]] = []
-        for turn in range(rounds):
-            say(f"{gates:,} gates, turn {turn + 1} of {rounds}")
-            found.append({})
-            for once in ways.values():
-                found[-1] |= once()
+    ways = ours_in_c(circuit, images, folder, seconds, told)
+    for implementation in ("numba", "numpy"):
+        with contextlib.suppress(ImportError):
+            ways |= ours_without_compiler(circuit, implementation, images, programs["gates"])
+    for level in levels:
+        ways |= theirs_in_c(circuit, level, bits, folder, seconds, told)
+    ways["limits"] = lambda: program_says(folder / "limits", seconds)
+    found: list[dict[str, float]] = []
+    for turn in range(rounds):
+        say(f"{gates:,} gates, turn {turn + 1} of {rounds}")
+        found.append({})
+        for once in ways.values():
+            found[-1] |= once()
     told["images_per_second"] = {way: statistics.median(turn[way] for turn in found) for way in found[0]}
     told["limits"] = {limit: told["images_per_second"].pop(limit) for limit in ("bits", "clock", "registers", "cache")}
     ours = "gates alone: ours, C"
@@ -316,6 +324,7 @@ def main() -> None:
     parser.add_argument("--gates", type=int, nargs="*", default=[12_000, 1_000])
     parser.add_argument("--peer-levels", nargs="*", default=["-O0", "-O1", "-O3 -march=native"])
     parser.add_argument("--compile-limit", type=int, default=600, help="seconds of CPU that gcc may take for one file")
+    parser.add_argument("--folder", type=Path, help="keep what is compiled here, and use again what is here already")
     given = parser.parse_args()
     try:
         peer_version = version("torchlogix")
@@ -324,7 +333,9 @@ def main() -> None:
         print("torchlogix is not installed: ours alone (see the head of this file)")
     whole: dict[str, Any] = {"machine": machine(), "torchlogix": peer_version, "sizes": []}
     for gates in given.gates:
-        told = measure(gates, given.rounds, given.seconds, given.peer_levels, given.compile_limit)
+        with contextlib.ExitStack() as stack:
+            folder = given.folder or Path(stack.enter_context(tempfile.TemporaryDirectory()))
+            told = measure(gates, given.rounds, given.seconds, given.peer_levels, given.compile_limit, folder / str(gates))
         whole["sizes"].append(told)
         show(told)
     print(json.dumps(whole))
