@@ -42,7 +42,7 @@ def settings_of(gates: int, votes: int, copies: int | None, replacements: int, s
     from ordinate.logic import GrowthSettings
 
     large, huge = gates >= 500, gates >= 4000
-    usual = 20 if embedded else 8 if large else 4
+    usual = 20 if embedded else 24 if huge else 8 if large else 4
     settings = GrowthSettings(
         gates=gates,
         votes_per_gate=votes,
