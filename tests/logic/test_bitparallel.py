@@ -113,6 +113,8 @@ def test_rows_of_another_width_or_circuits_without_thresholds_are_refused(implem
     circuit = random_circuit(2, 6, 40, thresholds=InputThresholds.uniform(6, 95))
     with pytest.raises(ShapeError, match=r"x: expected \[..., 6\], one number a feature, got shape \[2, 7\]"):
         BitParallel(circuit, implementation).classify(np.zeros((2, 7), np.uint8))
+    with pytest.raises(ShapeError, match=r"x: expected \[images, 6\], got shape \[6\]; flatten images to one row each"):
+        BitParallel(circuit, implementation).classify(np.zeros(6, np.uint8))
 
 
 @pytest.mark.parametrize("implementation", IMPLEMENTATIONS)

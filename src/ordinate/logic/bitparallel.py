@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from ordinate.errors import ArgumentError, MissingExtraError
+from ordinate.errors import ArgumentError, MissingExtraError, ShapeError
 from ordinate.logic.counting import count_plan
 from ordinate.logic.program import Program, lower
 from ordinate.logic.words import WORD_BITS, least_bytes, pack, unpack
@@ -87,11 +87,11 @@ class BitParallel:
     def classify(self, x: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
         """The class [images] for numbers [images, features], which the circuit's thresholds make bits of.
 
-        Bytes are compared and packed in one step where numba runs.
+        Bytes are compared and packed a few at a time.
 
         Raises:
             ArgumentError: the circuit has no thresholds.
-            ShapeError: another number of features.
+            ShapeError: another number of axes or of features.
 
         >>> from ordinate.logic import Circuit, InputThresholds
         >>> thresholds = InputThresholds.uniform(2, 95)
@@ -103,13 +103,15 @@ class BitParallel:
         if thresholds is None:
             raise ArgumentError("x", expected="a circuit with thresholds", got="one that takes bits", todo="use predict")
         x = np.asarray(x)
+        if x.ndim != 2:
+            raise ShapeError(
+                "x",
+                expected=f"[images, {thresholds.num_features}]",
+                got=f"shape {list(x.shape)}",
+                todo="flatten images to one row each",
+            )
         least = least_bytes(thresholds)
-        if (
-            self.implementation == "numpy"
-            or x.dtype != np.uint8
-            or x.shape[1:] != (thresholds.num_features,)
-            or (least > 255).any()
-        ):
+        if x.dtype != np.uint8 or x.shape[1:] != (thresholds.num_features,) or (least > 255).any():
             return self._classes(thresholds.bits(x), None)
         if not np.array_equal(thresholds.feature, np.arange(thresholds.num_features)):
             x = x[:, thresholds.feature]
@@ -141,7 +143,10 @@ class BitParallel:
     ) -> npt.NDArray[np.uint64]:
         """The output words for rows of bits, or of bytes that are compared with `least`."""
         if self.implementation == "numpy":
-            parts = [pack(rows[start : start + _PACKED]) for start in range(0, max(len(rows), 1), _PACKED)]
+            parts = []
+            for start in range(0, max(len(rows), 1), _PACKED):
+                part = rows[start : start + _PACKED]
+                parts.append(pack(part if least is None else part >= least))
             return run_by_numpy(program, np.concatenate(parts, axis=1))
         return _rows_by_numba(program, rows, np.ones(rows.shape[1], np.uint8) if least is None else least)
 
