@@ -1,7 +1,7 @@
 """Convolutions and poolings in a row, made from a line of numbers each, and how many gates they are once laid at every place.
 
 A convolution shares what is learned between places, but a circuit has its gates at every place, and so have the papers' counts
-(Petersen et al. 2024, arXiv 2411.04732, table 2). Networks are compared by that number.
+(Petersen et al. 2024, arXiv 2411.04732). Networks are compared by that number.
 """
 
 from __future__ import annotations
