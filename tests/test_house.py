@@ -174,7 +174,7 @@ def test_python_examples_in_documents_run(path, monkeypatch):
 
 
 def commands(path: Path, program: str) -> list[list[str]]:
-    lines = [line for block in blocks(path, "sh") for line in block.splitlines()]
+    lines = [line for block in blocks(path, "sh") for line in block.replace("\\\n", " ").splitlines()]
     return [words for line in lines if (words := shlex.split(line, comments=True))[:1] == [program]]
 
 
