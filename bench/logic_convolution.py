@@ -2,7 +2,7 @@
 
 Gates are those of the circuit: every kernel at every place, the ORs of the pooling as well; and once more after simplification.
 Both networks have the same inputs (pixel above 95), the same images and distorted copies in the same order, the same number of
-epochs, and settings chosen by validation accuracy (docs/logic-convolution.md says among which). Validation is split off from
+epochs, and settings chosen by validation accuracy (docs/logic.md says among which). Validation is split off from
 the training images and chooses the epoch; each network reads the test images once, after its training, and its circuits must
 answer as it does on every one of them. CPU seconds are the process's own; run it with OMP_NUM_THREADS=1.
 
@@ -41,7 +41,7 @@ NETWORKS: dict[str, dict[str, Any]] = {
     "convolutional": {
         "blocks": [ConvolutionBlock(8, receptive_field=5, depth=2, pooling=2)],
         "widths": [17_000, 12_500, 9_000, 4_200],
-        "tau": 6.0,
+        "tau": 10.0,
     },
     "dense": {"blocks": [], "widths": [20_000, 16_000, 12_000, 8_000, 4_000], "tau": 10.0},
 }
@@ -142,7 +142,9 @@ def main() -> None:
     tests = {name: [row["test_accuracy"] for row in rows if row["network"] == name] for name in told.networks}
     answer = {
         "mean_test_accuracy": {name: statistics.mean(found) for name, found in tests.items()},
-        "convolutional_above_dense": len(tests) == 2 and min(tests["convolutional"]) > max(tests["dense"]),
+        "deviation_of_test_accuracy": {
+            name: statistics.stdev(found) if len(found) > 1 else None for name, found in tests.items()
+        },
         "rows": rows,
         "epochs": epochs,
         "training_images": len(known.train),

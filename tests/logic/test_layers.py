@@ -46,7 +46,7 @@ def test_compiled_loops_and_torch_agree_in_every_gradient(wants: tuple[bool, boo
     asked = [tensor for tensor in (x, numbers) if tensor.requires_grad]
     compiled = relaxed_gates(x, numbers, wiring)
     ours = torch.autograd.grad((compiled * slope).sum(), asked)
-    monkeypatch.setattr("ordinate.logic.gate_function._has_kernels", lambda: False)
+    monkeypatch.setattr("ordinate.logic.gate_function._HAS_KERNELS", False)
     torch.testing.assert_close(relaxed_gates(x, numbers, wiring), compiled)
     torch.testing.assert_close(torch.autograd.grad((relaxed_gates(x, numbers, wiring) * slope).sum(), asked), ours)
 
@@ -62,7 +62,7 @@ def test_signals_by_rows_are_the_transposed(shape: tuple[int, int]) -> None:
 
 
 def test_many_blocks_give_what_one_gives(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ordinate.logic.gate_function._has_kernels", lambda: False)
+    monkeypatch.setattr("ordinate.logic.gate_function._HAS_KERNELS", False)
     x, numbers, wiring = torch.rand(30, 7, requires_grad=True), torch.randn(100, 4), torch.randint(0, 30, (2, 100))
     whole = relaxed_gates(x, numbers, wiring)
     (gradient,) = torch.autograd.grad(whole.sum(), x)

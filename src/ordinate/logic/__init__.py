@@ -1,6 +1,7 @@
 """Networks of logic gates: trained by relaxation or grown, turned into circuits, proven, run, and put on a chip."""
 
 from ordinate.logic.circuit import Circuit, Votes
+from ordinate.logic.convolution_blocks import ConvolutionBlock, convolution_layers, gates_at_every_place
 from ordinate.logic.fine_tuning import fine_tuned
 from ordinate.logic.growth import GrownCircuit, grow
 from ordinate.logic.growth_settings import GrowthRound, GrowthSettings
@@ -15,6 +16,7 @@ from ordinate.logic.training_settings import EpochReport, TrainingSettings
 
 __all__ = [
     "Circuit",
+    "ConvolutionBlock",
     "EpochReport",
     "GroupSum",
     "GrownCircuit",
@@ -30,7 +32,9 @@ __all__ = [
     "TrainingSettings",
     "Votes",
     "accuracy",
+    "convolution_layers",
     "fine_tuned",
+    "gates_at_every_place",
     "grow",
     "train",
 ]

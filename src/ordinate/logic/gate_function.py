@@ -21,8 +21,9 @@ from torch import Tensor
 
 from ordinate.fresh_memory import empty_on_large_pages
 
-__all__ = ["by_rows", "relaxed_gates", "signals_of"]
+__all__ = ["by_rows", "relaxed_gates", "runs_compiled", "signals_of"]
 
+_HAS_KERNELS = find_spec("numba") is not None  # found once and here: torch.compile cannot follow the search
 _BLOCK_ELEMENTS = 1 << 18
 """Numbers in a block of one operand: small enough for the cache, large enough that calls cost little."""
 
@@ -31,21 +32,14 @@ def _block(batch: int) -> int:
     return max(16, _BLOCK_ELEMENTS // max(1, batch))
 
 
-_NUMBA = find_spec("numba") is not None
-
-
-def _has_kernels() -> bool:
-    return _NUMBA
-
-
-def _compiled(x: Tensor) -> bool:
-    """Whether the compiled loops take it."""
-    return x.dtype == torch.float32 and x.device.type == "cpu" and _has_kernels()
+def runs_compiled(x: Tensor) -> bool:
+    """Whether compiled loops take it: they are for float32 on a CPU, with numba."""
+    return x.dtype == torch.float32 and x.device.type == "cpu" and _HAS_KERNELS
 
 
 def _image_by_image(x: Tensor) -> bool:
     """Whether signals [F, B] lie so, and are taken so."""
-    return _compiled(x) and not x.is_contiguous() and x.T.is_contiguous()
+    return runs_compiled(x) and not x.is_contiguous() and x.T.is_contiguous()
 
 
 @torch.library.custom_op("ordinate::relaxed_gates", mutates_args=())
@@ -59,7 +53,7 @@ def _forward(x: Tensor, coefficients: Tensor, wiring: Tensor) -> Tensor:
         return answers.T
     x = x.contiguous()
     out = empty_on_large_pages(x, gates, batch)
-    if _compiled(x):
+    if runs_compiled(x):
         from ordinate.logic import gate_kernels
 
         gate_kernels.forward(x.numpy(), coefficients.contiguous().numpy(), wiring.contiguous().numpy(), out.numpy())
@@ -101,7 +95,7 @@ def _backward(
         return onto.T, sums
     x, gradient = x.contiguous(), by_rows(gradient.T)
     to_x = empty_on_large_pages(x, features if wants_x else 0, batch).zero_()
-    if _compiled(x):
+    if runs_compiled(x):
         from ordinate.logic import gate_kernels
 
         gate_kernels.backward(*(tensor.numpy() for tensor in (gradient, x, numbers, reads, to_x, sums)))
@@ -143,7 +137,7 @@ def _(
 @torch.library.custom_op("ordinate::turned", mutates_args=())
 def _turned(x: Tensor) -> Tensor:
     out = empty_on_large_pages(x, x.shape[1], x.shape[0])
-    if _compiled(x):
+    if runs_compiled(x):
         from ordinate.logic import image_kernels
 
         image_kernels.turned(x.numpy(), out.numpy())
@@ -177,7 +171,7 @@ def signals_of(x: Tensor) -> Tensor:
     tensor([[1., 3.],
             [2., 4.]])
     """
-    return x.T if x.is_contiguous() and _compiled(x) else by_rows(x)
+    return x.T if x.is_contiguous() and runs_compiled(x) else by_rows(x)
 
 
 def _remember(ctx: Any, inputs: tuple[Tensor, Tensor, Tensor], output: Tensor) -> None:

@@ -7,24 +7,15 @@ formulas run level by level as layers of gates, with equal results to rounding.
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from ordinate.logic.gate_function import relaxed_gates
+from ordinate.logic.gate_function import relaxed_gates, runs_compiled
 
 __all__ = ["largest_of_windows", "relaxed_trees"]
-
-
-_HAS_KERNELS = find_spec("numba") is not None  # found once and here: torch.compile cannot follow the search
-
-
-def _compiled(x: Tensor) -> bool:
-    """Whether the compiled loops take it."""
-    return x.dtype == torch.float32 and x.device.type == "cpu" and _HAS_KERNELS
 
 
 @torch.library.custom_op("ordinate::relaxed_trees", mutates_args=())
@@ -87,7 +78,7 @@ def relaxed_trees(x: Tensor, coefficients: Tensor, leaves: Tensor) -> Tensor:
     tensor([[1.],
             [0.]])
     """
-    if _compiled(x):
+    if runs_compiled(x):
         return _trees(x, coefficients, leaves)
     _, places, width = leaves.shape
     start, reads = 0, leaves
@@ -155,6 +146,6 @@ def largest_of_windows(x: Tensor, size: int, stride: int) -> Tensor:
     >>> largest_of_windows(torch.tensor([0.0, 0.7, 0.2, 0.1]).reshape(1, 2, 2, 1), 2, 2).flatten()
     tensor([0.7000])
     """
-    if _compiled(x):
+    if runs_compiled(x):
         return _largest(x, size, stride)
     return F.max_pool2d(x.movedim(-1, 0), size, stride).movedim(0, -1)
