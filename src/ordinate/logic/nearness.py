@@ -27,19 +27,19 @@ def near_order(netlist: Netlist, outputs: Iterable[int]) -> list[int]:
     """
     outputs = list(outputs)
     live, depth = netlist.reached(outputs), [0] * len(netlist)
-    readers: list[list[int]] = [[] for _ in range(len(netlist))]
+    readers: dict[int, list[int]] = {}
     for node in range(netlist.num_inputs + 1, len(netlist)):
         depth[node] = 1 + max(depth[netlist.left[node] >> 1], depth[netlist.right[node] >> 1])
     for node in range(len(netlist) - 1, netlist.num_inputs, -1):  # so that the first reader is the last of its list
         for one in (netlist.left[node] >> 1, netlist.right[node] >> 1) if live[node] else ():
-            readers[one].append(node)
-    done = [not netlist.is_gate(node) for node in range(len(netlist))]
+            readers.setdefault(one, []).append(node)
+    done = _only_inputs(netlist)
     order: list[int] = []
     for output in outputs:
         open_ends = _make(netlist, output >> 1, done, depth)
         order += open_ends
         while open_ends:
-            left = readers[open_ends[-1]]
+            left = readers.get(open_ends[-1], [])
             while left and done[left[-1]]:
                 left.pop()
             if not left:
@@ -63,12 +63,18 @@ def inputs_first(netlist: Netlist, sequence: Iterable[int], outputs: Iterable[in
     [6, 5, 7]
     """
     live, depth = netlist.reached(outputs), range(len(netlist))  # later gates are deeper, near enough
-    done = [not netlist.is_gate(node) for node in range(len(netlist))]
+    done = _only_inputs(netlist)
     order: list[int] = []
     for node in sequence:
         if live[node]:
             order += _make(netlist, node, done, depth)
     return order
+
+
+def _only_inputs(netlist: Netlist) -> list[bool]:
+    """For each node whether it is there from the start; inputs may be millions."""
+    given = 1 + netlist.num_inputs
+    return [True] * given + [False] * (len(netlist) - given)
 
 
 def _make(netlist: Netlist, wanted: int, done: list[bool], depth: Sequence[int]) -> list[int]:

@@ -133,7 +133,7 @@ class _Line:
 
     def __init__(self, netlist: Netlist, order: Sequence[int], outputs: Sequence[int], *, recompute: bool) -> None:
         self.netlist, self.operations = netlist, list[tuple[int, int, int]]()
-        self.value = {node: node - 1 for node in range(1, 1 + netlist.num_inputs)}
+        self.value: dict[int, int] = {}  # of gates; an input's is its number
         self.turned = set[int]()  # nodes whose complement is what is stored
         read = [one >> 1 for node in order for one in (netlist.left[node], netlist.right[node])]
         reads = np.bincount(np.array(read, np.int64), minlength=len(netlist)).tolist()
@@ -165,7 +165,7 @@ class _Line:
     def _read(self, node: int) -> int:
         if node in self.passing and self.value.get(node, -NEAR) < self.netlist.num_inputs + len(self.operations) - NEAR:
             self._make(node)
-        return self.value[node]
+        return self.value[node] if self.netlist.is_gate(node) else node - 1
 
     def _make(self, node: int) -> None:
         x, y = self.netlist.left[node], self.netlist.right[node]
@@ -186,7 +186,7 @@ class _Line:
         node = literal >> 1
         if not node:
             return self._add(_ZERO if literal == FALSE else _ONE, 0, 0)
-        value = self.value[node]
+        value = self._read(node)
         return self._add(_NOT, value, value) if literal & 1 ^ (node in self.turned) else value
 
 
