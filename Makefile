@@ -1,6 +1,7 @@
 # Two commands on a fresh machine: `make lab` and `make test`. Each builds .venv once; later calls install nothing.
 PYTHON ?= python3
-PIP := .venv/bin/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
+# modules are compiled when first imported: compiling all of them takes a minute, and most are never used
+PIP := .venv/bin/python -m pip --disable-pip-version-check install --no-compile --quiet --constraint constraints.txt
 SETTINGS := pyproject.toml constraints.txt Makefile
 
 .PHONY: lab test test-slow check format bench clean
