@@ -24,14 +24,13 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ordinate.data import Digits, DigitSet, digits
+from ordinate.data import Digits, DigitSet, data_folder, digits
 from ordinate.lab.machine import machine
 from ordinate.logic import Circuit, GroupSum, LogicDense, LogicNetwork, Thresholds, TrainingSettings, accuracy, train
 from ordinate.logic.convolution_blocks import ConvolutionBlock, convolution_layers, gates_at_every_place
 from ordinate.logic.distortion import distorted
 from ordinate.logic.simplify import simplify
 
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "mnist"
 CLASSES = 10
 
 GATES: dict[str, Any] = {"parametrisation": "walsh", "mode": "soft"}
@@ -116,14 +115,19 @@ def measure(name: str, known: Digits, seed: int, epochs: int, out: Path | None) 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=DATA, help="folder of MNIST's IDX files")
+    parser.add_argument("--data", type=Path, default=data_folder("mnist"), help="folder of MNIST's IDX files")
+    parser.add_argument("--tau", type=float, help="temperature of the counts, instead of each network's own")
     parser.add_argument("--quick", action="store_true", help="one seed, 10,000 training images, one epoch")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1])
     parser.add_argument("--networks", choices=NETWORKS, nargs="+", default=list(NETWORKS))
     parser.add_argument("--epochs", type=int, default=4, help="passes over the training images and their copies")
     parser.add_argument("--out", type=Path, help="folder that the trained networks are kept in")
     told = parser.parse_args()
+    if told.data is None:
+        parser.error("--data: no folder of MNIST's IDX files was found; name one")
     known = digits(told.data)
+    for settings in NETWORKS.values():
+        settings["tau"] = told.tau or settings["tau"]
     seeds, epochs = (told.seeds[:1], 1) if told.quick else (told.seeds, told.epochs)
     known = known.fewer(10_000) if told.quick else known
     torch.set_num_threads(1)

@@ -24,7 +24,7 @@ from peak import in_fresh_process, peak_bytes
 from torch import nn
 
 from ordinate.lab.machine import machine
-from ordinate.logic import LogicDense
+from ordinate.logic import LogicDense, gate_function
 
 WIDTH = 8000
 LAYERS = 4
@@ -76,9 +76,11 @@ def main() -> None:
     options.add_argument("--batch", type=int, default=128)
     options.add_argument("--parametrisation", choices=("raw", "light"), nargs="*", default=["raw", "light"])
     options.add_argument("--clock", choices=("wall", "cpu"), default="cpu")
+    options.add_argument("--without-numba", action="store_true", help="ours by torch alone")
     options.add_argument("--memory", nargs=3, metavar=("LIBRARY", "PARAMETRISATION", "LAYERS"), help=argparse.SUPPRESS)
     given = options.parse_args()
     torch.set_num_threads(1)
+    gate_function._HAS_KERNELS &= not given.without_numba
     if given.memory:
         name, parametrisation, layers = given.memory
         print(json.dumps([memory(name, parametrisation, int(layers), given.batch)]))
@@ -103,6 +105,7 @@ def main() -> None:
         for what, layers in (("in a row", LAYERS), ("alone", 1)):
             for name in libraries:
                 arguments = ("--memory", name, parametrisation, str(layers), "--batch", str(given.batch))
+                arguments += ("--without-numba",) * given.without_numba
                 row[f"{name}, {what}, MiB"] = in_fresh_process(__file__, *arguments)[0] / layers / 2**20
         if peer:
             row |= {

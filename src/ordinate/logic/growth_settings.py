@@ -83,6 +83,36 @@ class GrowthSettings:
         """The step that is taken: each reads a signal once, which keeps the gates of a round apart."""
         return self.step or max(1, min(40, self.gates // 6))
 
+    @classmethod
+    def usual(cls, gates: int, *, few_images: bool = False, **others: float) -> GrowthSettings:
+        """What suits so many gates; `ordinate logic grow` takes it.
+
+        Large circuits learn images by heart sooner and get more and stronger distortions; thirty gates cannot follow those.
+        What the last of many thousand gates gain is little, and told from chance on more examples only.
+
+        Args:
+            gates: two-input gates, at most.
+            few_images: some hundred small images, such as the embedded digits: more copies of each, smaller samples.
+            others: settings to take instead.
+
+        Raises:
+            ArgumentError: a number out of range.
+
+        >>> GrowthSettings.usual(30).copies, GrowthSettings.usual(6000, seed=1).copies
+        (4, 24)
+        """
+        large, huge = gates >= 500, gates >= 4000
+        found = cls(
+            gates,
+            afresh=8 if huge else 1,
+            pair_sample=16384 if huge else 8192,
+            choice_sample=32768 if huge else 16384,
+            copies=20 if few_images else 24 if huge else 8 if large else 4,
+            strength=1.0 if large else 0.5,
+            patience=60 if huge else 20,
+        )
+        return replace(found.quick() if few_images else found, **others)  # type: ignore[arg-type]
+
     def quick(self) -> GrowthSettings:
         """The same on smaller samples, for small images and tests."""
         return replace(self, pair_sample=2048, choice_sample=4096, candidates=600, rows=200, columns=400)

@@ -17,6 +17,7 @@ from torch import Tensor
 __all__ = ["calibrated", "choose", "costs_of_removal", "revoted"]
 
 _NEAR = 256
+"""Candidates that stay in view between two looks at all of them."""
 
 
 def calibrated(scores: Tensor, labels: Tensor, tau: float, bias: Tensor, least_tau: float) -> tuple[float, Tensor, float]:
@@ -96,7 +97,7 @@ def choose(
         bias: [K], in votes.
         votes: classes a gate may vote on.
         wanted: how many at most; fewer where nothing helps any more.
-        afresh: after how many choices all candidates are looked at again; in between, only the `_NEAR` that were best then.
+        afresh: after how many choices all candidates are looked at again; in between, only some that were best then.
             Gains fall slowly, so little is lost (Minoux 1978, "Accelerated greedy algorithms", is the same thought).
 
     Returns:

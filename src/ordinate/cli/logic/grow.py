@@ -40,13 +40,15 @@ def grow(
 
     Exit 0, or 2 for wrong use.
     """
-    from ordinate.cli.logic.images import circuit_place, digits_of, settings_of
+    from ordinate.cli.logic.images import circuit_place, digits_of
     from ordinate.cli.progress import bar
     from ordinate.cli.tables import answer_record
+    from ordinate.logic import GrowthSettings
     from ordinate.logic import grow as grown_from
 
     circuit_place("--out", out)
-    settings = settings_of(gates, votes, copies, replacements, seed, embedded=data is None)
+    asked = {"votes_per_gate": votes, "replacements": replacements, "seed": seed}
+    settings = GrowthSettings.usual(gates, few_images=data is None, **asked | ({} if copies is None else {"copies": copies}))
     known = digits_of(data, classes, check=not other_data)
     level = known.threshold if threshold is None else threshold
     with bar("gates") as told:
@@ -57,7 +59,7 @@ def grow(
             settings,
             labels=known.classes,
             checkpoint=checkpoint,
-            on_round=lambda grown: told(grown.gates, gates, _words(grown)),
+            on_round=lambda report: told(report.gates, gates, _words(report)),
         )
     circuit = _tuned(grown.circuit, known, level, fine_tune) if fine_tune else grown.circuit
     circuit.save(out)

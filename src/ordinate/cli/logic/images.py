@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ordinate.data import Digits
-    from ordinate.logic import GrowthSettings, LogicNetwork
+    from ordinate.logic import LogicNetwork
     from ordinate.logic.convolution_blocks import ConvolutionBlock
 
-__all__ = ["blocks_of", "circuit_place", "digits_of", "network_of", "settings_of"]
+__all__ = ["blocks_of", "circuit_place", "digits_of", "network_of"]
 
 
 def digits_of(data: Path | None, classes: str | None, *, check: bool = True) -> Digits:
@@ -31,31 +31,6 @@ def digits_of(data: Path | None, classes: str | None, *, check: bool = True) -> 
         except ValueError:
             raise ArgumentError("--classes", expected="digits, as 0,1", got=classes, todo="separate them by commas") from None
     return digits(data, classes=chosen, check=check)
-
-
-def settings_of(gates: int, votes: int, copies: int | None, replacements: int, seed: int, *, embedded: bool) -> GrowthSettings:
-    """Settings of growth; on the embedded images samples are smaller, and more copies make up for few images.
-
-    Large circuits learn images by heart sooner and get more and stronger distortions; thirty gates cannot follow those. What
-    the last of many thousand gates gain is little, and told from chance on more examples only.
-    """
-    from ordinate.logic import GrowthSettings
-
-    large, huge = gates >= 500, gates >= 4000
-    usual = 20 if embedded else 24 if huge else 8 if large else 4
-    settings = GrowthSettings(
-        gates=gates,
-        votes_per_gate=votes,
-        copies=usual if copies is None else copies,
-        strength=1.0 if large else 0.5,
-        replacements=replacements,
-        pair_sample=16384 if huge else 8192,
-        choice_sample=32768 if huge else 16384,
-        afresh=8 if huge else 1,
-        patience=60 if huge else 20,
-        seed=seed,
-    )
-    return settings.quick() if embedded else settings
 
 
 def circuit_place(option: str, path: Path) -> None:
