@@ -3,7 +3,7 @@
     ordinate sweep --out sweep
     python bench/measured_sweep.py sweep
 
-Writes `src/ordinate/lab/sweep/measured.json`: the tables that `ordinate sweep --show --json` prints, and where they were made.
+Writes `src/ordinate/sweep/measured.json`: the tables that `ordinate sweep --show --json` prints, and where they were made.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ import json
 import os
 from pathlib import Path
 
-from ordinate.lab.sweep.presets import DEFAULT
-from ordinate.lab.sweep.store import Store
-from ordinate.lab.sweep.summary import summarise
-from ordinate.lab.sweep.tables import to_json
+from ordinate.sweep.presets import DEFAULT
+from ordinate.sweep.store import Store
+from ordinate.sweep.summary import summarise
+from ordinate.sweep.tables import to_json
 
 TARGET = Path(__file__).resolve().parents[1] / "src" / "ordinate" / "lab" / "sweep" / "measured.json"
 

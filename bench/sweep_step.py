@@ -20,12 +20,12 @@ from interleaved import median_seconds
 from torch import Tensor, nn
 
 from ordinate.lab.machine import machine, versions
-from ordinate.lab.sweep.cell import Cell
-from ordinate.lab.sweep.encodings import entry
-from ordinate.lab.sweep.evaluation import evaluate
-from ordinate.lab.sweep.presets import QUICK
-from ordinate.lab.sweep.tasks import make_task
-from ordinate.lab.sweep.training import loss_of, new_model
+from ordinate.sweep.cell import Cell
+from ordinate.sweep.encodings import entry
+from ordinate.sweep.evaluation import evaluate
+from ordinate.sweep.presets import QUICK
+from ordinate.sweep.tasks import make_task
+from ordinate.sweep.training import loss_of, new_model
 
 WANTED = 20_000  # tokens a second
 

@@ -24,29 +24,31 @@ __all__ = [
 
 
 class OrdinateError(Exception):
-    """Root of the house's errors. Renders as `argument: expected ..., got ...; what to do`.
+    """Base class of this package's errors. Reads `argument: expected ..., got ...; hint`.
 
     Args:
         argument: the name of the offending argument, file or option.
         expected: what would have been right, as a noun phrase.
-        got: what came: a value, or a phrase about it.
-        todo: what the caller can do about it.
+        got: the value that came, or a phrase about it; left out of the message where it would say nothing.
+        hint: what the caller can do about it; left out where there is nothing to say.
     """
 
-    def __init__(self, argument: str, *, expected: str, got: Any, todo: str) -> None:
-        self.argument, self.expected, self.got, self.todo = argument, expected, got, todo
-        shown = got if isinstance(got, str) else repr(got)
-        super().__init__(f"{argument}: expected {expected}, got {shown}; {todo}")
+    def __init__(self, argument: str, *, expected: str, got: Any = None, hint: str = "") -> None:
+        self.argument, self.expected, self.got, self.hint = argument, expected, got, hint
+        message = f"{argument}: expected {expected}"
+        if got is not None:
+            message += f", got {got if isinstance(got, str) else repr(got)}"
+        super().__init__(f"{message}; {hint}" if hint else message)
 
     def __str__(self) -> str:  # KeyError would show its message in quotes
         return str(self.args[0])
 
     def __reduce__(self) -> tuple[Any, ...]:  # keyword-only arguments would otherwise be lost between processes
-        return _rebuild, (type(self), self.argument, self.expected, self.got, self.todo)
+        return _rebuild, (type(self), self.argument, self.expected, self.got, self.hint)
 
 
-def _rebuild(kind: type[OrdinateError], argument: str, expected: str, got: Any, todo: str) -> OrdinateError:
-    return kind(argument, expected=expected, got=got, todo=todo)
+def _rebuild(kind: type[OrdinateError], argument: str, expected: str, got: Any, hint: str) -> OrdinateError:
+    return kind(argument, expected=expected, got=got, hint=hint)
 
 
 class ArgumentError(OrdinateError, ValueError):

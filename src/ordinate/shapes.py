@@ -1,4 +1,4 @@
-"""The legend of axis letters, the one check that holds tensors to it, and the one for sizes.
+"""The legend of axis letters, and the check that compares a tensor with it.
 
 Every public shape in this package is written with these letters. Nothing here imports torch: a shape is a tuple.
 """
@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ordinate.errors import ArgumentError, ArgumentTypeError, ShapeError
+from ordinate.errors import ArgumentTypeError, ShapeError
 
-__all__ = ["LEGEND", "check_shape", "check_size"]
+__all__ = ["LEGEND", "check_shape"]
 
 LEGEND = {
     "B": "batch",
@@ -47,7 +47,7 @@ def check_shape(name: str, tensor: Any, axes: str, **sizes: int) -> dict[str, in
     shape = getattr(tensor, "shape", None)
     if shape is None:
         raise ArgumentTypeError(
-            name, expected=f"a tensor [{axes}]", got=type(tensor).__name__, todo="wrap the value in torch.tensor(...)"
+            name, expected=f"a tensor [{axes}]", got=type(tensor).__name__, hint="wrap the value in torch.tensor(...)"
         )
     found: dict[str, int] | None = None
     for pattern in axes.split(" | "):
@@ -67,24 +67,9 @@ def check_shape(name: str, tensor: Any, axes: str, **sizes: int) -> dict[str, in
             name,
             expected=f"a tensor [{axes}]" + (f" with {wanted}" if wanted else ""),
             got=f"shape {tuple(shape)}",
-            todo=_legend(axes),
+            hint=_legend(axes),
         )
     return found
-
-
-def check_size(name: str, value: Any, *, least: int = 1) -> None:
-    """Raise unless `value` is an int of `least` or more.
-
-    Raises:
-        ArgumentTypeError: no int (True is none).
-        ArgumentError: an int below `least`.
-
-    >>> check_size("head_dim", 64)
-    """
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise ArgumentTypeError(name, expected="an int", got=type(value).__name__, todo="pass a whole number")
-    if value < least:
-        raise ArgumentError(name, expected=f"{least} or more", got=value, todo=f"the smallest that makes sense is {least}")
 
 
 def _legend(axes: str) -> str:

@@ -40,14 +40,14 @@ class PositionSpec:
     def __post_init__(self) -> None:
         if not isinstance(self.encoding, str):
             raise ArgumentTypeError(
-                "encoding", expected="a catalogue name", got=type(self.encoding).__name__, todo='for example "rotary"'
+                "encoding", expected="a catalogue name", got=type(self.encoding).__name__, hint='for example "rotary"'
             )
         if self.scaling is not None and not isinstance(self.scaling, Scaling):
             raise ArgumentTypeError(
                 "scaling",
                 expected="a record of ordinate.frequencies or None",
                 got=type(self.scaling).__name__,
-                todo="for example YaRN(4.0, 32768)",
+                hint="for example YaRN(4.0, 32768)",
             )
         object.__setattr__(self, "settings", dict(self.settings))
 
@@ -70,13 +70,13 @@ class PositionSpec:
             settings = dict(told["scaling"])
             rule = settings.pop("rule", None)
             if rule not in SCALINGS:
-                raise ArgumentError("scaling.rule", expected=f"one of {sorted(SCALINGS)}", got=rule, todo="spell it so")
+                raise ArgumentError("scaling.rule", expected=f"one of {sorted(SCALINGS)}", got=rule, hint="spell it so")
             try:
                 scaling = SCALINGS[rule](**settings)
             except TypeError as error:
                 if isinstance(error, ArgumentTypeError):
                     raise
                 raise ArgumentError(
-                    "scaling", expected=f"the settings of {rule!r}", got=sorted(settings), todo=str(error)
+                    "scaling", expected=f"the settings of {rule!r}", got=sorted(settings), hint=str(error)
                 ) from error
         return cls(told["encoding"], told.get("settings", {}), scaling)

@@ -63,11 +63,11 @@ def raising(problem: BaseException, monkeypatch: pytest.MonkeyPatch) -> None:
     def choose(*_: object, **__: object) -> None:
         raise problem
 
-    monkeypatch.setattr("ordinate.lab.catalogue.choose", choose)
+    monkeypatch.setattr("ordinate.articles.catalogue.choose", choose)
 
 
 def test_the_houses_errors_are_one_line_and_exit_code_two(monkeypatch: pytest.MonkeyPatch) -> None:
-    raising(ArgumentError("x", expected="one\nline", got="two", todo="fold"), monkeypatch)
+    raising(ArgumentError("x", expected="one\nline", got="two", hint="fold"), monkeypatch)
     told = CliRunner().invoke(app, ["lab"])
     assert told.exit_code == 2
     assert told.stderr == "ordinate: x: expected one line, got two; fold\n"

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
+from ordinate.articles.catalogue import CLAIMS
 from ordinate.cli.app import app
 from ordinate.data import word_vectors
-from ordinate.lab.catalogue import CLAIMS
 
 
 def lab(*arguments: str | Path) -> Result:
@@ -48,7 +48,7 @@ def test_json_is_the_rows_of_the_report(tmp_path: Path) -> None:
 def test_a_claim_that_breaks_off_is_exit_code_one_and_still_in_the_report(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(CLAIMS, "A2", replace(CLAIMS["A2"], measure="ordinate.lab.claims.nowhere:measure"))
+    monkeypatch.setitem(CLAIMS, "A2", replace(CLAIMS["A2"], measure="ordinate.articles.nowhere:measure"))
     told = lab("A2", "A3", "--out", tmp_path)
     assert told.exit_code == 1
     assert "ModuleNotFoundError" in told.stdout

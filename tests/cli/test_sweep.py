@@ -135,7 +135,7 @@ def test_a_full_disk_ends_the_sweep_in_one_line(tmp_path: Path, monkeypatch: pyt
 def test_an_interrupted_sweep_keeps_what_is_finished_and_says_how_to_go_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from ordinate.lab.sweep import engine
+    from ordinate.sweep import engine
 
     plain, calls = engine.run_cell, []
 
@@ -156,7 +156,7 @@ def test_an_interrupted_sweep_keeps_what_is_finished_and_says_how_to_go_on(
 
 def test_a_cluster_that_does_not_answer_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("distributed")
-    from ordinate.lab.sweep import engine
+    from ordinate.sweep import engine
 
     monkeypatch.setattr(engine, "_ANSWER_SECONDS", 0.5)
     done = sweep(*TINY, "--engine", "dask", "--address", "tcp://127.0.0.1:1", "--out", tmp_path)

@@ -262,7 +262,7 @@ def test_a_finding_comes_where_it_should_and_only_there(
     assert finding is not None, sorted(found(told))
     assert finding.severity == severity
     assert finding.evidence
-    assert finding.todo
+    assert finding.hint
     assert name not in found(right)
 
 

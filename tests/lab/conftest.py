@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ordinate.lab.catalogue import choose
+from ordinate.articles.catalogue import choose
 from ordinate.lab.claim import Inputs
 from ordinate.lab.output import destination, publish
 from ordinate.lab.runner import Outcome, run

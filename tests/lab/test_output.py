@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from ordinate.articles.catalogue import CLAIMS
 from ordinate.errors import DataError, MissingDataError, OutputError
-from ordinate.lab.catalogue import CLAIMS
 from ordinate.lab.claim import Inputs
 from ordinate.lab.measurement import Check, Figure, Measurement
 from ordinate.lab.output import destination, publish, read_rows, republish

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ordinate.lab.catalogue import choose
+from ordinate.articles.catalogue import choose
 from ordinate.lab.output import read_rows
 from ordinate.lab.report import render
 

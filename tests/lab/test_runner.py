@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from ordinate.articles.catalogue import CLAIMS
 from ordinate.data import word_vectors
 from ordinate.errors import UnknownNameError
-from ordinate.lab.catalogue import CLAIMS
 from ordinate.lab.claim import Claim, Inputs
 from ordinate.lab.measurement import Animation, Check, Figure, Measurement, Verdict
 from ordinate.lab.runner import check_inputs, run, run_one

@@ -12,7 +12,7 @@ from torch.testing import assert_close
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from ordinate.errors import ArgumentError, ArgumentTypeError, RefusedError, ShapeError
-from ordinate.fresh_memory import in_large_pages
+from ordinate.huge_pages import in_large_pages
 from ordinate.position import blocked_rotation, rotate_pairs
 from ordinate.position.rotation import angle_tables, reference_rotation, rotation
 

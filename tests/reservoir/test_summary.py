@@ -7,10 +7,10 @@ import json
 import numpy as np
 import pytest
 
+from ordinate.atomic_io import save_figure
 from ordinate.reservoir import Connectome
 from ordinate.reservoir.summary import summarise
 from ordinate.reservoir.summary_figure import summary_figure
-from ordinate.whole_files import save_figure
 
 
 def test_it_counts_what_is_there():

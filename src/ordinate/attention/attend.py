@@ -133,12 +133,12 @@ def attend(
         _mask("mask", mask)
     chosen = choose(encodings, dtype=query.dtype, impl=impl, return_weights=return_weights).impl
     if empty_rows not in ("error", "zeros"):
-        raise ArgumentError("empty_rows", expected="'error' or 'zeros'", got=empty_rows, todo="leave it out for 'error'")
+        raise ArgumentError("empty_rows", expected="'error' or 'zeros'", got=empty_rows, hint="leave it out for 'error'")
     if scale is None:
         own = [one.own_scale for one in encodings if hasattr(one, "own_scale")]
         scale = own[0] if own else 1.0 / math.sqrt(query.shape[-1])
     elif not math.isfinite(scale):
-        raise ArgumentError("scale", expected="a finite factor", got=scale, todo="leave it out for 1 / sqrt(D)")
+        raise ArgumentError("scale", expected="a finite factor", got=scale, hint="leave it out for 1 / sqrt(D)")
 
     axes = position_axes(encodings)
     needed = bool(encodings) or bool(mask and mask.needs_positions)
@@ -168,7 +168,7 @@ def attend(
     bias, scores = sum_of_biases(terms, visible), None if product is None else product.form()
     if bias is not None and bias.shape[1] != 1 and bias.shape[1] != query.shape[1]:
         raise ShapeError(
-            "encoding", expected=f"a bias for {query.shape[1]} heads", got=f"{bias.shape[1]}", todo="build it with num_heads=H"
+            "encoding", expected=f"a bias for {query.shape[1]} heads", got=f"{bias.shape[1]}", hint="build it with num_heads=H"
         )
 
     plainly_causal = bias is None and scores is None and isinstance(mask, Causal) and _same_rising(*order)
@@ -200,16 +200,16 @@ def _check_inputs(query: Tensor, key: Tensor, value: Tensor) -> tuple[int, int, 
             "key",
             expected=f"a number of key-value heads that divides the {q['H']} query heads",
             got=f"{k['G']} heads",
-            todo="queries share key-value heads in equal groups",
+            hint="queries share key-value heads in equal groups",
         )
     for name, tensor in (("query", query), ("key", key), ("value", value)):
         if not tensor.is_floating_point():
             raise ArgumentTypeError(
-                name, expected="a floating dtype", got=str(tensor.dtype), todo="convert it, with .float() say"
+                name, expected="a floating dtype", got=str(tensor.dtype), hint="convert it, with .float() say"
             )
         if tensor.dtype != query.dtype:
             raise ArgumentTypeError(
-                name, expected=f"the dtype of query ({query.dtype})", got=str(tensor.dtype), todo="cast one"
+                name, expected=f"the dtype of query ({query.dtype})", got=str(tensor.dtype), hint="cast one"
             )
     return q["B"], q["H"], q["T"], k["S"]
 
@@ -225,7 +225,7 @@ def _encodings(encoding: Encoding | Sequence[Encoding] | None) -> tuple[Encoding
                 "encoding",
                 expected="an encoding (it has encode, rotate, bias or scores; see ordinate.position.protocols)",
                 got=one.__name__ + ", a class" if isinstance(one, type) else type(one).__name__,
-                todo="for example Rotary(head_dim, layout='half')",
+                hint="for example Rotary(head_dim, layout='half')",
             )
     return given
 
@@ -255,7 +255,7 @@ def _apply_encodings(
             terms.append(ScoreTerm(one, query_positions, key_positions, query=seen[0], key=seen[1], scale=scale))
         if computes_scores(one):
             if product is not None:
-                raise ArgumentError("encoding", expected="one that computes scores", got="two", todo="drop one of them")
+                raise ArgumentError("encoding", expected="one that computes scores", got="two", hint="drop one of them")
             product = ScoreTerm(one, query_positions, key_positions, query, key, scale)
     return query, key, terms, product
 
@@ -272,7 +272,7 @@ def _over_heads(name: str, vectors: Tensor, heads: Tensor) -> Tensor:
         "encoding",
         expected=f"vectors of {width} or {count * width} channels for {name} [B, {count}, T, {width}]",
         got=f"{vectors.shape[-1]}",
-        todo="an encoding of the model's width is added to embeddings before the projections",
+        hint="an encoding of the model's width is added to embeddings before the projections",
     )
 
 
@@ -301,7 +301,7 @@ def _visible(
                 "mask",
                 expected="at least one visible key for every query",
                 got=f"none for query {where[-1]} of row {where[0]}",
-                todo="drop rows that are all padding, or pass empty_rows='zeros'",
+                hint="drop rows that are all padding, or pass empty_rows='zeros'",
             )
     return visible
 
@@ -335,8 +335,8 @@ def _refuse_nan(output: Tensor, given: dict[str, Tensor]) -> None:
                 name,
                 expected="numbers",
                 got=f"NaN in {int(tensor.isnan().sum())} of {tensor.numel()} values",
-                todo="look upstream; masked keys count too, since 0 times NaN is NaN",
+                hint="look upstream; masked keys count too, since 0 times NaN is NaN",
             )
     raise ArgumentError(
-        "query", expected="scores that stay finite", got="NaN in the output from inputs without NaN", todo="look for infinities"
+        "query", expected="scores that stay finite", got="NaN in the output from inputs without NaN", hint="look for infinities"
     )

@@ -110,18 +110,18 @@ class KVCache:
         optional = {"capacity": capacity, "window_keys": window_keys, "axes": axes}
         for name, size in (sizes | {name: size for name, size in optional.items() if size is not None}).items():
             if isinstance(size, bool) or not isinstance(size, int) or size < 1:
-                raise ArgumentError(name, expected="a whole number of 1 or more", got=size, todo="pass a size")
+                raise ArgumentError(name, expected="a whole number of 1 or more", got=size, hint="pass a size")
         if (capacity is None) == (window_keys is None):
             raise ArgumentError(
                 "capacity",
                 expected="either capacity or window_keys",
                 got=f"capacity={capacity}, window_keys={window_keys}",
-                todo="a window holds window_keys + sink_keys tokens, however long the row",
+                hint="a window holds window_keys + sink_keys tokens, however long the row",
             )
         if isinstance(sink_keys, bool) or not isinstance(sink_keys, int) or sink_keys < 0 or (sink_keys and not window_keys):
-            raise ArgumentError("sink_keys", expected="0, or more along with window_keys", got=sink_keys, todo="pass a window")
+            raise ArgumentError("sink_keys", expected="0, or more along with window_keys", got=sink_keys, hint="pass a window")
         if growing and window_keys is not None:
-            raise ArgumentError("growing", expected="False with window_keys", got=growing, todo="a window does not grow")
+            raise ArgumentError("growing", expected="False with window_keys", got=growing, hint="a window does not grow")
         slots = (window_keys or 0) + sink_keys if capacity is None else capacity
         with torch.inference_mode(False):  # a cache made while generating may be used outside of it
             shape = (batch, num_key_value_heads, slots)
@@ -175,7 +175,7 @@ class KVCache:
         """
         if self.num_layers != 1:
             raise RefusedError(
-                "cache", expected="a cache of one layer", got=f"{self.num_layers} layers", todo="use open, write and close"
+                "cache", expected="a cache of one layer", got=f"{self.num_layers} layers", hint="use open, write and close"
             )
         self.check(key, value)
         chunk = self.open(positions, token_mask=token_mask)
@@ -191,21 +191,21 @@ class KVCache:
                     name,
                     expected=f"the cache's {store.dtype} on {store.device}",
                     got=f"{new.dtype} on {new.device}",
-                    todo="make the cache with the model's dtype and device, or move it with to()",
+                    hint="make the cache with the model's dtype and device, or move it with to()",
                 )
             if new.ndim != 4 or new.shape[:2] != store.shape[:2] or new.shape[-1] != store.shape[-1]:
                 raise ShapeError(
                     name,
                     expected=f"a tensor [B G T D] with B={store.shape[0]}, G={store.shape[1]}, D={store.shape[-1]}",
                     got=f"shape {tuple(new.shape)}",
-                    todo="the cache was made for another batch or model: make one for this",
+                    hint="the cache was made for another batch or model: make one for this",
                 )
             if new.requires_grad and torch.is_grad_enabled():
                 raise RefusedError(
                     name,
                     expected="keys and values without a gradient",
                     got="some that carry one",
-                    todo="use a cache under torch.inference_mode() or torch.no_grad(), and train without one",
+                    hint="use a cache under torch.inference_mode() or torch.no_grad(), and train without one",
                 )
 
     def check_model(self, num_layers: int, batch: int, weight: Tensor) -> None:
@@ -215,7 +215,7 @@ class KVCache:
                 "cache",
                 expected=f"layers and batch of the model: {num_layers} and {batch}",
                 got=f"{self.num_layers} and {self.batch}",
-                todo="make one with new_cache(batch, ...)",
+                hint="make one with new_cache(batch, ...)",
             )
         differs = self.dtype != weight.dtype and not torch.is_autocast_enabled(weight.device.type)
         if differs or self.device != weight.device:
@@ -223,7 +223,7 @@ class KVCache:
                 "cache",
                 expected=f"the model's {weight.dtype} on {weight.device}",
                 got=f"{self.dtype} on {self.device}",
-                todo="make one with new_cache(...) after moving the model, or move it with to()",
+                hint="make one with new_cache(...) after moving the model, or move it with to()",
             )
 
     def open(self, positions: Tensor, *, token_mask: Tensor | None = None) -> Chunk:
@@ -241,7 +241,7 @@ class KVCache:
                 "cache",
                 expected="a window whose last append was finished",
                 got="one that an error interrupted after tokens had been overwritten",
-                todo="reset() it and fill it again",
+                hint="reset() it and fill it again",
             )
         if self.window_keys is None:
             counts = self._ledger.counts
@@ -266,7 +266,7 @@ class KVCache:
         """What a layer holds, for queries that add nothing (cross-attention)."""
         positions, counts = self._ledger.positions, self._ledger.counts
         if positions is None or min(counts) == 0:
-            raise ArgumentError("cache", expected="at least one token in every row", got=counts, todo="append the keys first")
+            raise ArgumentError("cache", expected="at least one token in every row", got=counts, hint="append the keys first")
         held = self.held
         visible = None
         if min(counts) < held:
@@ -298,10 +298,10 @@ class KVCache:
         """
         check_shape("rows", rows, "B")
         if rows.dtype not in (torch.int64, torch.int32):
-            raise ArgumentTypeError("rows", expected="integers", got=str(rows.dtype), todo="pass the numbers of the beams")
+            raise ArgumentTypeError("rows", expected="integers", got=str(rows.dtype), hint="pass the numbers of the beams")
         chosen = rows.tolist()
         if not chosen or min(chosen) < 0 or max(chosen) >= self.batch:
-            raise ArgumentError("rows", expected=f"rows from 0 to {self.batch - 1}", got=chosen, todo="count within the batch")
+            raise ArgumentError("rows", expected=f"rows from 0 to {self.batch - 1}", got=chosen, hint="count within the batch")
         rows = rows.to(self.device)
         with torch.inference_mode(False):
             self._each(lambda layer: layer.index_select(0, rows))
@@ -343,7 +343,7 @@ class KVCache:
                 "cache",
                 expected=f"at most {self.capacity} tokens a row",
                 got=f"{needed}, of which {max(self._ledger.counts)} were there",
-                todo="make it with a larger capacity, with growing=True, or with window_keys and lose the oldest",
+                hint="make it with a larger capacity, with growing=True, or with window_keys and lose the oldest",
             )
         more = max(needed, 2 * self.capacity) - self.capacity
         with torch.inference_mode(False):

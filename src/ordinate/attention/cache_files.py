@@ -12,7 +12,7 @@ from torch import Tensor
 
 from ordinate.attention.ledger import Ledger
 from ordinate.errors import DataError
-from ordinate.tensor_files import read_tensors, write_tensors
+from ordinate.safetensors_io import read_tensors, write_tensors
 
 __all__ = ["load", "save"]
 
@@ -46,7 +46,7 @@ def load(path: str | Path) -> tuple[dict[str, Any], dict[str, Tensor], list[int]
         keys, values, counts = tensors["keys"], tensors["values"], told.pop("counts")
     except (KeyError, ValueError) as error:
         raise DataError(
-            str(path), expected="a file that KVCache.save wrote", got=f"one without {error}", todo="models go to Decoder"
+            str(path), expected="a file that KVCache.save wrote", got=f"one without {error}", hint="models go to Decoder"
         ) from error
     sizes = {"num_layers": keys.shape[0], "batch": keys.shape[1], "num_key_value_heads": keys.shape[2]}
     return told | sizes | {"head_dim": keys.shape[4], "value_dim": values.shape[4], "dtype": keys.dtype}, tensors, counts

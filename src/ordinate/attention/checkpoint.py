@@ -67,7 +67,7 @@ def load_decoder(directory: str | Path, *, dtype: torch.dtype | None = None, dev
     directory = Path(directory)
     if not (directory / "config.json").is_file():
         raise MissingDataError(
-            str(directory), expected="a folder with config.json", got="none", todo="pass the folder, not one of its files"
+            str(directory), expected="a folder with config.json", got="none", hint="pass the folder, not one of its files"
         )
     config = _config(directory / "config.json")
     shards = Shards(directory)
@@ -95,7 +95,7 @@ def _config(path: Path) -> Mapping[str, Any]:
 
     config = read_document(path).config
     if config is None:
-        raise DataError(str(path), expected="a JSON config", got="another format", todo="pass a Hugging Face folder")
+        raise DataError(str(path), expected="a JSON config", got="another format", hint="pass a Hugging Face folder")
     return config
 
 
@@ -104,21 +104,21 @@ def _settings(config: Mapping[str, Any], where: str) -> dict[str, Any]:
     kind = config.get("model_type")
     family = _FAMILIES.get(kind) if isinstance(kind, str) else None
     if family is None:
-        raise RefusedError("model_type", expected=f"one of {sorted(_FAMILIES)}", got=kind, todo="other families differ in code")
+        raise RefusedError("model_type", expected=f"one of {sorted(_FAMILIES)}", got=kind, hint="other families differ in code")
     if config.get("quantization_config"):
         raise RefusedError(
-            "quantization_config", expected="tensors of plain numbers", got="a quantised model", todo="take the full one"
+            "quantization_config", expected="tensors of plain numbers", got="a quantised model", hint="take the full one"
         )
     if config.get("hidden_act", "silu") != "silu":
-        raise RefusedError("hidden_act", expected="'silu'", got=config["hidden_act"], todo="SwiGLU is what Decoder has")
+        raise RefusedError("hidden_act", expected="'silu'", got=config["hidden_act"], hint="SwiGLU is what Decoder has")
 
     seen = inspect_config(dict(config), name=where)
     wrong = [finding for finding in seen.findings if finding.severity == "error"]
     if wrong:
-        raise DataError(where, expected="a config that can be meant", got=wrong[0].message, todo=wrong[0].todo)
+        raise DataError(where, expected="a config that can be meant", got=wrong[0].message, hint=wrong[0].hint)
     if seen.spec is None or any(layer.spec != seen.spec for layer in seen.layers):
         raise RefusedError(
-            where, expected="one position encoding for all layers", got=f"{seen.kind}", todo="see ordinate inspect"
+            where, expected="one position encoding for all layers", got=f"{seen.kind}", hint="see ordinate inspect"
         )
     scaling, attention = seen.spec.scaling, seen.layers[0].attention
     windows = {index: layer.window_keys.value for layer in seen.layers for index in layer.indices}
@@ -147,7 +147,7 @@ def _settings(config: Mapping[str, Any], where: str) -> dict[str, Any]:
 def _size(config: Mapping[str, Any], key: str, where: str) -> int:
     size = config.get(key)
     if isinstance(size, bool) or not isinstance(size, int) or size < 1:
-        raise DataError(where, expected=f"a positive whole number {key}", got=size, todo="fetch the config again")
+        raise DataError(where, expected=f"a positive whole number {key}", got=size, hint="fetch the config again")
     return size
 
 
@@ -211,7 +211,7 @@ def _check_tensors(shards: Shards, expected: Mapping[str, tuple[int, ...]], dire
             str(directory),
             expected=f"the {len(expected)} tensors that its config.json describes",
             got="; ".join(wrong),
-            todo="config and tensors must belong to one another",
+            hint="config and tensors must belong to one another",
         )
 
 
@@ -221,5 +221,5 @@ def _check_tied(embedding: Tensor, head: Tensor, directory: Path) -> None:
             str(directory),
             expected="an lm_head.weight equal to the embedding, since tie_word_embeddings is true",
             got="another",
-            todo="set tie_word_embeddings to false if the model has a head of its own",
+            hint="set tie_word_embeddings to false if the model has a head of its own",
         )

@@ -55,14 +55,14 @@ def choose(
     given = () if encoding is None else tuple(encoding) if isinstance(encoding, list | tuple) else (encoding,)
     if impl not in get_args(Implementation):
         raise ArgumentError(
-            "impl", expected=f"one of {list(get_args(Implementation))}", got=impl, todo="leave it out for 'auto'"
+            "impl", expected=f"one of {list(get_args(Implementation))}", got=impl, hint="leave it out for 'auto'"
         )
     needs_weights = [one for one in given if adds_to_values(one)]
     scoring = [one for one in given if computes_scores(one)]
     if impl != "auto":
         forms_weights = impl == "reference"
         if not forms_weights and (return_weights or needs_weights or (scoring and impl == "sdpa")):
-            raise RefusedError("impl", expected="an implementation that forms weights", got=impl, todo="take impl='reference'")
+            raise RefusedError("impl", expected="an implementation that forms weights", got=impl, hint="take impl='reference'")
         return Choice(impl, "it was named")
     if return_weights:
         return Choice("reference", "weights were asked for")

@@ -41,7 +41,7 @@ def gather_over(group: Group) -> Callable[[Tensor, int], Tensor]:
             "group",
             expected="a process group of torch.distributed",
             got="no processes: it is not initialised",
-            todo="call torch.distributed.init_process_group, and start the program with torchrun",
+            hint="call torch.distributed.init_process_group, and start the program with torchrun",
         )
     import torch.distributed._functional_collectives as collectives  # slow to import, and few need it
 

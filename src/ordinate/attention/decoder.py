@@ -16,6 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear, silu
 
+from ordinate.arguments import check_integer
 from ordinate.attention.attend import Encoding, Implementation, _encodings
 from ordinate.attention.cache import KVCache
 from ordinate.attention.context_parallel import Group, gather_over
@@ -27,7 +28,7 @@ from ordinate.attention.plan import Plan, cached_width, plans
 from ordinate.attention.positions import position_axes
 from ordinate.errors import ArgumentError
 from ordinate.position.protocols import adds_to_embeddings
-from ordinate.shapes import check_shape, check_size
+from ordinate.shapes import check_shape
 
 __all__ = ["Block", "Decoder", "SwiGLU"]
 
@@ -123,7 +124,7 @@ class Decoder(nn.Module):
     ) -> None:
         super().__init__()
         for name, size in (("vocabulary", vocabulary), ("num_layers", num_layers), ("hidden_dim", hidden_dim)):
-            check_size(name, size)
+            check_integer(name, size, minimum=1)
         given = _encodings(encoding)
         self.encoding_modules = nn.ModuleList([one for one in given if isinstance(one, nn.Module)])
         self.added = tuple(one for one in given if adds_to_embeddings(one))
@@ -132,7 +133,7 @@ class Decoder(nn.Module):
         self.windows = (windows,) * num_layers if isinstance(windows, int) or windows is None else tuple(windows)
         if len(self.windows) != num_layers:
             raise ArgumentError(
-                "windows", expected=f"one for each of the {num_layers} layers", got=len(self.windows), todo="None sees all keys"
+                "windows", expected=f"one for each of the {num_layers} layers", got=len(self.windows), hint="None sees all keys"
             )
         self.rules: dict[int | None, Mask] = {keys: Causal() if keys is None else Window(keys) for keys in self.windows}
         self.embedding = nn.Embedding(vocabulary, dim)
@@ -227,7 +228,7 @@ class Decoder(nn.Module):
         window = self.windows[0] if len(self.rules) == 1 else None
         if window is None and sink_keys:
             raise ArgumentError(
-                "sink_keys", expected="0, since no window makes tokens leave", got=sink_keys, todo="leave it out"
+                "sink_keys", expected="0, since no window makes tokens leave", got=sink_keys, hint="leave it out"
             )
         weight, shared = self.embedding.weight, attention.num_key_value_heads
         return KVCache(

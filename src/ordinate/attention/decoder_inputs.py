@@ -16,7 +16,7 @@ __all__ = ["check_tokens", "last_tokens", "refuse_in_cache", "usual_positions"]
 def check_tokens(input_ids: Tensor, vocabulary: int) -> None:
     """Raise unless `input_ids` are integers from 0 to vocabulary - 1 (looked at in eager mode on a CPU)."""
     if input_ids.dtype not in (torch.int64, torch.int32):
-        raise ArgumentTypeError("input_ids", expected="token numbers, int64", got=str(input_ids.dtype), todo="call .long()")
+        raise ArgumentTypeError("input_ids", expected="token numbers, int64", got=str(input_ids.dtype), hint="call .long()")
     if torch.compiler.is_compiling() or input_ids.device.type != "cpu" or input_ids.numel() == 0:
         return  # on a device the embedding's own check speaks up
     lowest, highest = (int(end) for end in input_ids.aminmax())
@@ -25,7 +25,7 @@ def check_tokens(input_ids: Tensor, vocabulary: int) -> None:
             "input_ids",
             expected=f"token numbers from 0 to {vocabulary - 1}",
             got=lowest if lowest < 0 else highest,
-            todo="the tokenizer and the model must belong together",
+            hint="the tokenizer and the model must belong together",
         )
 
 
@@ -36,7 +36,7 @@ def refuse_in_cache(documents: Tensor | None, group: Group | None) -> None:
             "cache",
             expected="rows that are neither packed nor split",
             got="documents" if documents is not None else "a group",
-            todo="generate each document in a row of its own, on one process",
+            hint="generate each document in a row of its own, on one process",
         )
 
 
@@ -49,7 +49,7 @@ def usual_positions(
             "positions",
             expected="the positions of packed or sharded rows",
             got=None,
-            todo="pass indices.from_lengths(lengths), or indices.shard(positions, rank, world_size)",
+            hint="pass indices.from_lengths(lengths), or indices.shard(positions, rank, world_size)",
         )
     if token_mask is None:
         tokens = input_ids.shape[1]

@@ -100,7 +100,7 @@ def _refuse(query: Tensor, key: Tensor, value: Tensor, terms: Sequence[ScoreTerm
                 "impl",
                 expected="an encoding with a score_mod, a function of one pair of tokens",
                 got=f"'flex' with {type(term.encoding).__name__}",
-                todo="take impl='blocked', which needs no more memory, or 'reference'",
+                hint="take impl='blocked', which needs no more memory, or 'reference'",
             )
     if query.device.type != "cpu":
         return
@@ -110,14 +110,14 @@ def _refuse(query: Tensor, key: Tensor, value: Tensor, terms: Sequence[ScoreTerm
             "impl",
             expected="no gradients: FlexAttention has no backward pass on a CPU",
             got="'flex' with a tensor or an encoding that requires them",
-            todo="take impl='blocked', or run under torch.no_grad()",
+            hint="take impl='blocked', or run under torch.no_grad()",
         )
     if query.dtype is torch.float64:
         raise RefusedError(
             "impl",
             expected="float32 or narrower on a CPU",
             got="'flex' with float64",
-            todo="take impl='blocked' or 'reference'",
+            hint="take impl='blocked' or 'reference'",
         )
 
 
@@ -231,5 +231,5 @@ def _mask_mod(mask: Mask, positions: tuple[Tensor, Tensor], filled: tuple[int, i
         "mask",
         expected="rules of ordinate.attention.masks, which 'flex' knows for one pair",
         got=type(mask).__name__,
-        todo="take impl='blocked', which asks a rule for its part",
+        hint="take impl='blocked', which asks a rule for its part",
     )

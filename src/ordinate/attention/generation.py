@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
+from ordinate.arguments import check_integer
 from ordinate.errors import ArgumentError, ArgumentTypeError
-from ordinate.shapes import check_shape, check_size
+from ordinate.shapes import check_shape
 
 if TYPE_CHECKING:
     from ordinate.attention.cache import KVCache
@@ -44,19 +45,19 @@ class Sampling:
     def __post_init__(self) -> None:
         if isinstance(self.temperature, bool) or not isinstance(self.temperature, int | float):
             raise ArgumentTypeError(
-                "temperature", expected="a number", got=type(self.temperature).__name__, todo="leave it out for greedy"
+                "temperature", expected="a number", got=type(self.temperature).__name__, hint="leave it out for greedy"
             )
         if not math.isfinite(self.temperature) or self.temperature <= 0:
             raise ArgumentError(
                 "temperature",
                 expected="a positive, finite number",
                 got=self.temperature,
-                todo="leave it out to take the likeliest token every time",
+                hint="leave it out to take the likeliest token every time",
             )
         if self.top_k is not None:
-            check_size("top_k", self.top_k)
+            check_integer("top_k", self.top_k, minimum=1)
         if self.top_p is not None and not 0 < self.top_p <= 1:
-            raise ArgumentError("top_p", expected="a probability in (0, 1]", got=self.top_p, todo="0.9 keeps the likeliest 90%")
+            raise ArgumentError("top_p", expected="a probability in (0, 1]", got=self.top_p, hint="0.9 keeps the likeliest 90%")
 
     def probabilities(self, logits: Tensor) -> Tensor:
         """logits [B, vocabulary] to probabilities of the same shape, float32 or wider; what is cut has 0."""
@@ -117,12 +118,12 @@ def generate(
     torch.Size([1, 7])
     """
     sizes = check_shape("input_ids", input_ids, "B T")
-    check_size("max_new_tokens", max_new_tokens)
+    check_integer("max_new_tokens", max_new_tokens, minimum=1)
     if token_mask is not None:
         check_shape("token_mask", token_mask, "B T", B=sizes["B"], T=sizes["T"])
         token_mask = None if bool(token_mask.bool().all()) else token_mask.bool()
     if input_ids.numel() == 0 or (token_mask is not None and not bool(token_mask.any(-1).all())):
-        raise ArgumentError("input_ids", expected="at least one token a row", got="an empty prompt", todo="begin with <bos>")
+        raise ArgumentError("input_ids", expected="at least one token a row", got="an empty prompt", hint="begin with <bos>")
     sampling, generator = _sampling(temperature, top_k, top_p, generator, input_ids.device)
     ends = _ends(eos, input_ids)
     filler = pad if pad is not None else 0 if ends is None else int(ends[0])
@@ -166,7 +167,7 @@ def _prefill(model: Decoder, input_ids: Tensor, token_mask: Tensor | None, cache
     """Logits [B, vocabulary] behind the last real token of each prompt, which may stand in any chunk."""
     if chunk is None:
         return model(input_ids, token_mask=token_mask, cache=cache, last_only=True)[:, -1]
-    check_size("prefill_tokens", chunk)
+    check_integer("prefill_tokens", chunk, minimum=1)
     last: Tensor | None = None
     for start in range(0, input_ids.shape[1], chunk):
         part = slice(start, start + chunk)
@@ -198,12 +199,12 @@ def _sampling(
                     "temperature",
                     expected=f"a positive number, since {name} is for drawing",
                     got=None,
-                    todo=f"pass temperature=1.0, or leave {name} out for greedy generation",
+                    hint=f"pass temperature=1.0, or leave {name} out for greedy generation",
                 )
         return None, None
     sampling = Sampling(temperature, top_k, top_p)
     if generator is None:
-        raise ArgumentError("generator", expected="a seed or a torch.Generator", got=None, todo="pass generator=0, say")
+        raise ArgumentError("generator", expected="a seed or a torch.Generator", got=None, hint="pass generator=0, say")
     if isinstance(generator, int):
         generator = torch.Generator(device).manual_seed(generator)
     return sampling, generator
@@ -214,5 +215,5 @@ def _ends(eos: int | Collection[int] | None, input_ids: Tensor) -> Tensor | None
         return None
     numbers = [eos] if isinstance(eos, int) else list(eos)
     if not numbers:
-        raise ArgumentError("eos", expected="a token number, or some", got="none", todo="leave it out to go on to the end")
+        raise ArgumentError("eos", expected="a token number, or some", got="none", hint="leave it out to go on to the end")
     return torch.tensor(numbers, device=input_ids.device)

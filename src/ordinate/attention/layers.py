@@ -13,6 +13,7 @@ from typing import Any, Literal, overload
 import torch
 from torch import Tensor, nn
 
+from ordinate.arguments import check_integer
 from ordinate.attention.attend import Encoding, Implementation, _encodings
 from ordinate.attention.cache import KVCache
 from ordinate.attention.masks import Mask
@@ -20,7 +21,7 @@ from ordinate.attention.norm import RMSNorm
 from ordinate.attention.plan import Plan, arrange, cached_width, plans
 from ordinate.attention.positions import position_axes
 from ordinate.errors import ArgumentError
-from ordinate.shapes import check_shape, check_size
+from ordinate.shapes import check_shape
 
 __all__ = ["MultiHeadAttention"]
 
@@ -75,24 +76,24 @@ class MultiHeadAttention(nn.Module):
         super().__init__()
         shared = num_heads if num_key_value_heads is None else num_key_value_heads
         for name, size in (("dim", dim), ("num_heads", num_heads), ("num_key_value_heads", shared)):
-            check_size(name, size)
+            check_integer(name, size, minimum=1)
         if num_heads % shared:
             raise ArgumentError(
                 "num_key_value_heads",
                 expected=f"a number that divides the {num_heads} query heads",
                 got=shared,
-                todo="queries share key-value heads in equal groups",
+                hint="queries share key-value heads in equal groups",
             )
         if head_dim is None and dim % num_heads:
             raise ArgumentError(
                 "num_heads",
                 expected=f"a number that divides dim ({dim})",
                 got=num_heads,
-                todo="or pass head_dim, the channels of a head",
+                hint="or pass head_dim, the channels of a head",
             )
         self.dim, self.num_heads, self.num_key_value_heads, self.memory_dim = dim, num_heads, shared, memory_dim
         self.head_dim = dim // num_heads if head_dim is None else head_dim
-        check_size("head_dim", self.head_dim)
+        check_integer("head_dim", self.head_dim, minimum=1)
         self.impl = impl
         self.encodings = _encodings(encoding)
         self.encoding_modules = nn.ModuleList([one for one in self.encodings if isinstance(one, nn.Module)])
@@ -102,7 +103,7 @@ class MultiHeadAttention(nn.Module):
         if memory_dim is None:
             self.query_key_value = nn.Linear(dim, wide + 2 * narrow, bias=bias)
         else:
-            check_size("memory_dim", memory_dim)
+            check_integer("memory_dim", memory_dim, minimum=1)
             self.query = nn.Linear(dim, wide, bias=bias)
             self.key_value = nn.Linear(memory_dim, 2 * narrow, bias=bias)
         self.query_norm = RMSNorm(self.head_dim, norm_eps) if query_key_norm else None
@@ -172,7 +173,7 @@ class MultiHeadAttention(nn.Module):
             return self._across(x, positions, memory, memory_positions, mask, cache, return_weights)
         if memory is not None or memory_positions is not None:
             raise ArgumentError(
-                "memory", expected="None in self-attention", got="a memory", todo="build the layer with memory_dim=channels"
+                "memory", expected="None in self-attention", got="a memory", hint="build the layer with memory_dim=channels"
             )
         if token_mask is not None:
             check_shape("token_mask", token_mask, "B T", B=sizes["B"], T=sizes["T"])
@@ -240,7 +241,7 @@ class MultiHeadAttention(nn.Module):
             ArgumentError: a layer of self-attention, and as `KVCache.append`.
         """
         if self.memory_dim is None:
-            raise ArgumentError("memory", expected="a layer built with memory_dim", got="self-attention", todo="call the layer")
+            raise ArgumentError("memory", expected="a layer built with memory_dim", got="self-attention", hint="call the layer")
         sizes = check_shape("memory", memory, "B S D", D=self.memory_dim)
         if memory_positions is None:
             memory_positions = torch.arange(sizes["S"], device=memory.device)
@@ -280,7 +281,7 @@ class MultiHeadAttention(nn.Module):
                 "memory",
                 expected="a memory, or a cache that remembers one",
                 got="both" if cache is not None else "neither",
-                todo="call layer.remember(cache, memory) once and pass the cache alone, or pass the memory alone",
+                hint="call layer.remember(cache, memory) once and pass the cache alone, or pass the memory alone",
             )
         query = self.query(x).view(batch, tokens, self.num_heads, self.head_dim).transpose(1, 2)
         if cache is not None:
@@ -298,7 +299,7 @@ class MultiHeadAttention(nn.Module):
                         "memory_positions",
                         expected="the positions of the memory, [S] or [B, S]",
                         got=None,
-                        todo="pass indices.consecutive(S)",
+                        hint="pass indices.consecutive(S)",
                     )
                 memory_positions = torch.arange(memory.shape[1], device=memory.device)
             there = memory_positions

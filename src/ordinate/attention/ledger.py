@@ -54,7 +54,7 @@ class Ledger:
                 "positions",
                 expected=f"B={batch} rows, as the cache",
                 got=f"shape {tuple(positions.shape)}",
-                todo="the cache was made for another batch: make one for this",
+                hint="the cache was made for another batch: make one for this",
             )
         positions = positions.expand(batch, *positions.shape[1:])
         if token_mask is not None:
@@ -64,7 +64,7 @@ class Ledger:
                 "positions",
                 expected=f"the kind of the positions in the cache ({self.positions.dtype})",
                 got=str(positions.dtype),
-                todo="count tokens or measure time throughout, not both",
+                hint="count tokens or measure time throughout, not both",
             )
         kind = torch.float64 if positions.is_floating_point() else torch.int64
         positions = positions.to(self.device, kind)
@@ -167,5 +167,5 @@ class Ledger:
             "positions",
             expected="positions that rise, behind those already in the cache",
             got=f"some in row {row} that stand still or go backwards (last one in the cache: {last})",
-            todo="pass cache.following(T); for a new row reset() the cache",
+            hint="pass cache.following(T); for a new row reset() the cache",
         )

@@ -55,7 +55,7 @@ def linear_memory_attention(
             made_for = term.part(*corner).form().shape[1] if term.query is None else heads
             if made_for not in (1, heads):
                 raise ShapeError(
-                    "encoding", expected=f"a bias for {heads} heads", got=f"{made_for}", todo="build it with num_heads=H"
+                    "encoding", expected=f"a bias for {heads} heads", got=f"{made_for}", hint="build it with num_heads=H"
                 )
         if mask is not None:
             for queries, some_keys, shape in (
@@ -78,6 +78,6 @@ def linear_memory_attention(
             "mask",
             expected="at least one visible key for every query",
             got=f"none for query {where[-1]} of row {where[0]}",
-            todo="drop rows that are all padding, or pass empty_rows='zeros'",
+            hint="drop rows that are all padding, or pass empty_rows='zeros'",
         )
     return output

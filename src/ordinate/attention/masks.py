@@ -37,7 +37,7 @@ class Mask:
             "mask",
             expected="a rule that can be asked for a part of the pairs",
             got=f"{type(self).__name__}, which has no `part`",
-            todo="write part(queries, keys), or take impl='reference' or 'sdpa'",
+            hint="write part(queries, keys), or take impl='reference' or 'sdpa'",
         )
 
     def __and__(self, other: Mask) -> Mask:
@@ -85,11 +85,11 @@ class Window(Mask):
     def __post_init__(self) -> None:
         if isinstance(self.window_keys, bool) or not isinstance(self.window_keys, int):
             raise ArgumentTypeError(
-                "window_keys", expected="a number of keys", got=type(self.window_keys).__name__, todo="pass an int"
+                "window_keys", expected="a number of keys", got=type(self.window_keys).__name__, hint="pass an int"
             )
         if self.window_keys < 1:
             raise ArgumentError(
-                "window_keys", expected="at least 1 (the token itself)", got=self.window_keys, todo="pass 1 or more"
+                "window_keys", expected="at least 1 (the token itself)", got=self.window_keys, hint="pass 1 or more"
             )
 
     def visible(self, query_positions: Tensor, key_positions: Tensor) -> Tensor:
@@ -129,7 +129,7 @@ class Documents(Mask):
                         name,
                         expected="integers, one document number a token",
                         got=str(numbers.dtype),
-                        todo="see indices.documents",
+                        hint="see indices.documents",
                     )
 
     def visible(self, query_positions: Tensor, key_positions: Tensor) -> Tensor:
@@ -166,11 +166,11 @@ class Padding(Mask):
                 "key_mask",
                 expected="bool or 0 and 1",
                 got=str(self.key_mask.dtype),
-                todo="pass tokens != pad_id, not an additive mask",
+                hint="pass tokens != pad_id, not an additive mask",
             )
         values = self.key_mask
         if values.dtype is not torch.bool and not torch.compiler.is_compiling() and bool(((values != 0) & (values != 1)).any()):
-            raise ArgumentError("key_mask", expected="only 0 and 1", got=values.unique().tolist(), todo="pass tokens != pad_id")
+            raise ArgumentError("key_mask", expected="only 0 and 1", got=values.unique().tolist(), hint="pass tokens != pad_id")
 
     def visible(self, query_positions: Tensor, key_positions: Tensor) -> Tensor:
         return _heads(self.key_mask.bool().unsqueeze(-2))
@@ -259,7 +259,7 @@ def _mask(name: str, mask: object) -> Mask:
             name,
             expected="a Mask (Causal(), Window(...), Documents(...), Padding(...), or some joined by & and |)",
             got=type(mask).__name__,
-            todo="a tensor of real keys goes into Padding(key_mask)",
+            hint="a tensor of real keys goes into Padding(key_mask)",
         )
     return mask
 
@@ -275,5 +275,5 @@ def check_mask(mask: object, visible: Tensor, shape: tuple[int, int, int, int]) 
             "mask",
             expected=f"visibility that broadcasts to [B, H, T, S] = {shape}",
             got=f"shape {tuple(visible.shape)} of {type(mask).__name__}",
-            todo="a key mask and document numbers cover every key, those in the cache included",
+            hint="a key mask and document numbers cover every key, those in the cache included",
         )

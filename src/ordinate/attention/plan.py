@@ -344,7 +344,7 @@ def _settled(visible: Tensor, token_mask: Tensor | None) -> tuple[Tensor | None,
             "mask",
             expected="at least one visible key for every query",
             got=f"none for query {where[2]} of row {where[0]}",
-            todo="drop rows that are all padding, or mark padding with token_mask",
+            hint="drop rows that are all padding, or mark padding with token_mask",
         )
     return visible, empty
 

@@ -13,10 +13,11 @@ from typing import Literal, overload
 import torch
 from torch import Tensor, nn
 
+from ordinate.arguments import check_integer
 from ordinate.attention.attend import attend
 from ordinate.attention.masks import Padding
 from ordinate.errors import ArgumentError
-from ordinate.shapes import check_shape, check_size
+from ordinate.shapes import check_shape
 
 __all__ = ["AttentionPooling", "MeanPooling"]
 
@@ -90,10 +91,10 @@ class AttentionPooling(nn.Module):
     ) -> None:
         super().__init__()
         for name, size in (("dim", dim), ("num_heads", num_heads), ("num_queries", num_queries)):
-            check_size(name, size)
+            check_integer(name, size, minimum=1)
         if dim % num_heads:
             raise ArgumentError(
-                "num_heads", expected=f"a number that divides dim ({dim})", got=num_heads, todo="heads share the channels"
+                "num_heads", expected=f"a number that divides dim ({dim})", got=num_heads, hint="heads share the channels"
             )
         self.dim, self.num_heads, self.num_queries = dim, num_heads, num_queries
         self.queries = nn.Parameter(torch.empty(num_queries, dim))
@@ -147,7 +148,7 @@ def _real_tokens(x: Tensor, token_mask: Tensor | None) -> Tensor | None:
     sizes = check_shape("x", x, "B T D")
     if token_mask is None:
         if sizes["T"] == 0:
-            raise ArgumentError("x", expected="at least one token a row", got="none", todo="drop empty rows")
+            raise ArgumentError("x", expected="at least one token a row", got="none", hint="drop empty rows")
         return None
     check_shape("token_mask", token_mask, "B T", B=sizes["B"], T=sizes["T"])
     real = Padding(token_mask).key_mask.bool()
@@ -157,7 +158,7 @@ def _real_tokens(x: Tensor, token_mask: Tensor | None) -> Tensor | None:
             "token_mask",
             expected="at least one real token in every row",
             got=f"none in row {row}",
-            todo="drop rows that are all padding: there is nothing to pool",
+            hint="drop rows that are all padding: there is nothing to pool",
         )
     return real
 

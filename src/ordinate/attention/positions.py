@@ -35,7 +35,7 @@ def given_positions(
                 "query_positions",
                 expected="the positions of the queries, [T] or [B, T]",
                 got=None,
-                todo="pass indices.consecutive(T), or indices.appended(cached, T) behind a cache",
+                hint="pass indices.consecutive(T), or indices.appended(cached, T) behind a cache",
             )
         nothing = torch.zeros(0, dtype=torch.int64)
         return nothing, nothing
@@ -46,7 +46,7 @@ def given_positions(
                 "key_positions",
                 expected=f"the positions of all {keys} keys, since there are {length} queries",
                 got=None,
-                todo="pass indices.consecutive(S) where the cache starts at 0",
+                hint="pass indices.consecutive(S) where the cache starts at 0",
             )
         return query_positions, query_positions
     _check_positions("key_positions", key_positions, axes, length=keys, batch=batch)
@@ -61,7 +61,7 @@ def position_axes(encodings: Sequence[object]) -> int | None:
             "encoding",
             expected="encodings whose positions have the same axes",
             got=", ".join(f"{type(one).__name__} with {getattr(one, 'axes', 1)}" for one in encodings),
-            todo="apply one of them to queries and keys before attend",
+            hint="apply one of them to queries and keys before attend",
         )
     return said.pop() if said else None
 
@@ -83,7 +83,7 @@ def mask_order(query_positions: Tensor, key_positions: Tensor, mask: Mask | None
             "mask",
             expected="rules that compare positions with axes (Causal), or that hold a tensor of their own",
             got="a Window, which counts positions along one axis",
-            todo="make windows with Documents, one number for each window",
+            hint="make windows with Documents, one number for each window",
         )
     lifted = (on_every_axis(each, axes) if each.ndim == 1 else each for each in (query_positions, key_positions))
     return reading_order(*lifted)

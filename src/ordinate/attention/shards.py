@@ -13,7 +13,7 @@ from typing import Any
 from torch import Tensor
 
 from ordinate.errors import DataError, MissingDataError
-from ordinate.tensor_files import open_tensors
+from ordinate.safetensors_io import open_tensors
 
 __all__ = ["Shards"]
 
@@ -41,7 +41,7 @@ class Shards:
                     str(index),
                     expected="an index whose files have the tensors it says",
                     got=f"none of the name {', '.join(sorted(lost))}",
-                    todo="fetch the folder again: index and files are of different checkpoints",
+                    hint="fetch the folder again: index and files are of different checkpoints",
                 )
             for shard, names in held.items():
                 for name in names - set(where):
@@ -55,7 +55,7 @@ class Shards:
                 str(self.directory),
                 expected="model.safetensors, or model.safetensors.index.json and its files",
                 got=f"{', '.join(other)}, which are pickles" if other else "neither",
-                todo="convert pickles with save_pretrained of transformers" if other else "look at the path",
+                hint="convert pickles with save_pretrained of transformers" if other else "look at the path",
             )
 
     @property
@@ -82,11 +82,11 @@ class Shards:
             where = {str(name): str(shard) for name, shard in told.items()}
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise DataError(
-                str(index), expected="JSON with a weight_map", got=f"none ({error})", todo="fetch it again"
+                str(index), expected="JSON with a weight_map", got=f"none ({error})", hint="fetch it again"
             ) from error
         outside = sorted(shard for shard in set(where.values()) if Path(shard).name != shard)
         if outside:
             raise DataError(
-                str(index), expected="files in this folder", got=", ".join(outside), todo="do not trust this folder"
+                str(index), expected="files in this folder", got=", ".join(outside), hint="do not trust this folder"
             )
         return where

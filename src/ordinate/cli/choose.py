@@ -31,14 +31,14 @@ def choose(
     What is not given is asked for in a terminal. Exit 0, or 2 for wrong use.
     """
     from ordinate.errors import ArgumentError
-    from ordinate.lab.sweep.choice import NEEDS, Question, measured
-    from ordinate.lab.sweep.choice import choose as advise
+    from ordinate.sweep.choice import NEEDS, Question, measured
+    from ordinate.sweep.choice import choose as advise
 
     asking = sys.stdin.isatty() and not as_json
     if trained is None or needed is None:
         if not asking:
             raise ArgumentError(
-                "--trained, --needed", expected="both lengths", got="not both", todo="for example --trained 2048 --needed 8192"
+                "--trained, --needed", expected="both lengths", got="not both", hint="for example --trained 2048 --needed 8192"
             )
         trained = trained or typer.prompt("Tokens of a row in training", type=int, err=True)
         needed = needed or typer.prompt("Tokens the model shall run at", type=int, err=True)

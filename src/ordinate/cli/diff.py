@@ -34,7 +34,7 @@ def diff(
     from ordinate.inspection.reading import read_document
 
     if a == b == "-":
-        raise ArgumentError("-", expected="standard input for one of the two", got="both", todo="name a file")
+        raise ArgumentError("-", expected="standard input for one of the two", got="both", hint="name a file")
     found = difference(inspect_document(read_document(a)), inspect_document(read_document(b)))
     if as_json:
         answer_json(found.to_dict())

@@ -53,7 +53,7 @@ def extend(
 
     for option, value, allowed in (("--method", method, METHODS), ("--dialect", dialect, DIALECTS)):
         if value is not None and value not in allowed:
-            raise ArgumentError(option, expected=f"one of {', '.join(allowed)}", got=value, todo="spell it so")
+            raise ArgumentError(option, expected=f"one of {', '.join(allowed)}", got=value, hint="spell it so")
     document = read_document(file)
     chosen = cast("Method | None", method)
     found = plan(document, inspect_document(document), to, method=chosen, trained=trained)
@@ -76,7 +76,7 @@ def _only(found: Extension, dialect: str) -> str:
     spelling = next((each for each in found.spellings if each.dialect == dialect), None)
     if spelling is None or spelling.refused:
         got = "flags only: this is a GGUF file" if spelling is None else spelling.refused
-        raise RefusedError("--dialect", expected=f"an edit that {dialect} can say", got=got, todo="choose another dialect")
+        raise RefusedError("--dialect", expected=f"an edit that {dialect} can say", got=got, hint="choose another dialect")
     return spelling.shown
 
 
@@ -86,7 +86,7 @@ def _write(found: Extension, document: Document) -> None:
 
     if document.path is None or document.config is None:
         got = "standard input" if document.path is None else "a GGUF file"
-        raise RefusedError("--write", expected="a config on disk", got=got, todo="leave --write out")
+        raise RefusedError("--write", expected="a config on disk", got=got, hint="leave --write out")
     if found.assessment.need in ("nothing", "unscalable"):
         typer.echo(f"nothing to write: {found.assessment.why}", err=True)
         return

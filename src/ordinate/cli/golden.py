@@ -29,14 +29,14 @@ def golden(
         return
     if everything:
         if out is None:
-            raise ArgumentError("--out", expected="a folder", got="nothing", todo="say where the files go")
+            raise ArgumentError("--out", expected="a folder", got="nothing", hint="say where the files go")
         _write(out)
         return
     if case is None:
-        raise ArgumentError("CASE", expected="a name", got="nothing", todo="see ordinate golden --list")
+        raise ArgumentError("CASE", expected="a name", got="nothing", hint="see ordinate golden --list")
     if case not in CASES:
         near = [name for name in CASES if name.startswith(case.split("-")[0])]
-        raise UnknownNameError("CASE", expected=f"one of {near or sorted(CASES)}", got=case, todo="see ordinate golden --list")
+        raise UnknownNameError("CASE", expected=f"one of {near or sorted(CASES)}", got=case, hint="see ordinate golden --list")
     from ordinate.verify.golden import vectors
 
     told = vectors(CASES[case])
@@ -85,7 +85,7 @@ def _write(out: Path) -> None:
             draft.write_text(json.dumps(vectors(case), indent=1, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
             os.replace(draft, target)
     except OSError as problem:
-        raise OutputError("--out", expected="a folder to write to", got=str(out), todo=str(problem)) from None
+        raise OutputError("--out", expected="a folder to write to", got=str(out), hint=str(problem)) from None
     typer.echo(f"{len(CASES)} files in {out}", err=True)
 
 

@@ -43,9 +43,9 @@ def inspect(
 
     if len(files) > 1 and (figure or html):
         option = "--figure" if figure else "--html"
-        raise ArgumentError(option, expected="one file", got=f"{len(files)} files", todo="call it once for each")
+        raise ArgumentError(option, expected="one file", got=f"{len(files)} files", hint="call it once for each")
     if files.count("-") > 1:
-        raise ArgumentError("-", expected="standard input once", got=f"{files.count('-')} times", todo="name it once")
+        raise ArgumentError("-", expected="standard input once", got=f"{files.count('-')} times", hint="name it once")
     found: list[Inspection] = []
     refused = 0
     for name in files:

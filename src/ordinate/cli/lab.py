@@ -41,7 +41,7 @@ def lab(
 
     Exit 0 when every claim was measured, whatever its verdict; 1 when a measurement broke off; 2 for wrong use.
     """
-    from ordinate.lab.catalogue import choose
+    from ordinate.articles.catalogue import choose
 
     chosen = choose(claims or (), full=full)
     if listed:

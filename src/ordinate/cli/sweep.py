@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from ordinate.lab.sweep.cell import Cell
-    from ordinate.lab.sweep.presets import Preset
-    from ordinate.lab.sweep.store import Store
-    from ordinate.lab.sweep.summary import Table
+    from ordinate.sweep.cell import Cell
+    from ordinate.sweep.presets import Preset
+    from ordinate.sweep.store import Store
+    from ordinate.sweep.summary import Table
 
 __all__ = ["sweep"]
 
@@ -53,16 +53,16 @@ def sweep(
     Results are kept as they come: the same command goes on where it was stopped. Exit 0, 2 for wrong use, 130 when interrupted.
     """
     from ordinate.errors import ArgumentError
-    from ordinate.lab.sweep.presets import DEFAULT, FULL, QUICK
-    from ordinate.lab.sweep.store import Store
+    from ordinate.sweep.presets import DEFAULT, FULL, QUICK
+    from ordinate.sweep.store import Store
 
     if quick and full:
-        raise ArgumentError("--quick, --full", expected="one of them", got="both", todo="leave one out")
+        raise ArgumentError("--quick, --full", expected="one of them", got="both", hint="leave one out")
     store = Store(out)
     if show:
         records = store.read()
         if not records:
-            raise ArgumentError("--out", expected="a folder with results", got=str(out), todo="run `ordinate sweep` first")
+            raise ArgumentError("--out", expected="a folder with results", got=str(out), hint="run `ordinate sweep` first")
     else:
         preset = (QUICK if quick else FULL if full else DEFAULT).but(
             tasks=_names(task),
@@ -78,7 +78,7 @@ def sweep(
         cells = _cells(preset, corpus)
         mine = cells
         if shard is not None:
-            from ordinate.lab.sweep.engine import share
+            from ordinate.sweep.engine import share
 
             mine = share(cells, shard)
         _run(mine, store, corpus=corpus, jobs=jobs, engine=engine, address=address)
@@ -92,8 +92,8 @@ def _names(given: Sequence[str] | None) -> tuple[str, ...] | None:
 
 def _factors(test: str | None, length: int | None) -> tuple[int, ...] | None:
     from ordinate.errors import ArgumentError
-    from ordinate.lab.sweep.cell import check_lengths
-    from ordinate.lab.sweep.presets import DEFAULT
+    from ordinate.sweep.cell import check_lengths
+    from ordinate.sweep.presets import DEFAULT
 
     if test is None:
         return None
@@ -102,7 +102,7 @@ def _factors(test: str | None, length: int | None) -> tuple[int, ...] | None:
         lengths = tuple(int(part) for part in test.split(","))
     except ValueError:
         raise ArgumentError(
-            "--test", expected="whole numbers with commas between", got=test, todo="for example 64,128,256,512"
+            "--test", expected="whole numbers with commas between", got=test, hint="for example 64,128,256,512"
         ) from None
     check_lengths(trained, lengths)
     return tuple(n // trained for n in lengths)
@@ -110,9 +110,9 @@ def _factors(test: str | None, length: int | None) -> tuple[int, ...] | None:
 
 def _cells(preset: Preset, corpus: Path | None) -> list[Cell]:
     """The cells, every name and the corpus looked at before anything is trained."""
-    from ordinate.lab.sweep.corpus import read_corpus
-    from ordinate.lab.sweep.encodings import entry
-    from ordinate.lab.sweep.tasks import make_task
+    from ordinate.sweep.corpus import read_corpus
+    from ordinate.sweep.encodings import entry
+    from ordinate.sweep.tasks import make_task
 
     for name in preset.encodings:
         entry(name)
@@ -127,7 +127,7 @@ def _cells(preset: Preset, corpus: Path | None) -> list[Cell]:
                 "--corpus",
                 expected=f"at least one batch to train on, {preset.batch_rows * trained} bytes",
                 got=f"{len(text.train)} in {text.name}",
-                todo="give a longer text",
+                hint="give a longer text",
             )
         del made
     return cells
@@ -138,7 +138,7 @@ def _run(
 ) -> None:
     """Run what is missing, with a bar on standard error."""
     from ordinate.cli.progress import bar
-    from ordinate.lab.sweep.engine import run_cells
+    from ordinate.sweep.engine import run_cells
 
     there = sum(store.has(cell) for cell in cells)
     if there:
@@ -173,21 +173,21 @@ def _run(
 
 
 def _tell(records: Sequence[dict[str, Any]], *, as_json: bool, csv: Path | None, figures: Path | None) -> None:
+    from ordinate.atomic_io import atomic_write
     from ordinate.cli.tables import answer_json
-    from ordinate.lab.sweep.summary import summarise
-    from ordinate.lab.sweep.tables import extension_rows, probe_rows, to_csv, to_json
-    from ordinate.whole_files import write_whole
+    from ordinate.sweep.summary import summarise
+    from ordinate.sweep.tables import extension_rows, probe_rows, to_csv, to_json
 
     tables = summarise(records)
     if csv is not None:
-        write_whole(csv, to_csv(tables))
+        atomic_write(csv, to_csv(tables))
         typer.echo(f"tables: {csv}", err=True)
     if figures is not None:
-        from ordinate.lab.sweep.figures import sweep_figures
+        from ordinate.sweep.figures import sweep_figures
 
         drawn = sweep_figures(tables, records)
         for figure in drawn:
-            write_whole(figures / f"{figure.name}.svg", figure.svg)
+            atomic_write(figures / f"{figure.name}.svg", figure.svg)
         typer.echo(f"{len(drawn)} charts in {figures}", err=True)
     if as_json:
         others = [r for r in records if r["settings"]["study"] != "lengths"]
@@ -206,7 +206,7 @@ def _print(
     from rich.text import Text
 
     from ordinate.cli.tables import answer, grid
-    from ordinate.lab.sweep.tables import LEGEND, headings, line_cells, notes
+    from ordinate.sweep.tables import LEGEND, headings, line_cells, notes
 
     for table in tables:
         better = "more is better" if table.higher_is_better else "less is better"

@@ -146,6 +146,6 @@ def findings_table(findings: Sequence[Finding]) -> Table:
         table.add_row(
             f"[{style}]{finding.severity}[/]",
             f"[bold]{finding.id}[/]: {escape(finding.message)}" + (f"\n[dim]{escape(evidence)}[/]" if evidence else ""),
-            escape(finding.todo),
+            escape(finding.hint),
         )
     return table

@@ -63,9 +63,9 @@ def verify(
         _print_report(proof, as_json)
         return
     if subject is None:
-        raise ArgumentError("SUBJECT", expected="package.module:object", got="nothing", todo="or --list, --proof, --peers")
+        raise ArgumentError("SUBJECT", expected="package.module:object", got="nothing", hint="or --list, --proof, --peers")
     if kind not in KINDS:
-        raise ArgumentError("--kind", expected=f"one of {list(KINDS)}", got=kind, todo="spell it so")
+        raise ArgumentError("--kind", expected=f"one of {list(KINDS)}", got=kind, hint="spell it so")
     if not inside:
         raise typer.Exit(_outside(context, subject, kind, time_limit, as_json))
     stretch = None if scaling is None else _scaling(scaling)
@@ -134,7 +134,7 @@ def _scaling(text: str) -> Any:
     try:
         told = json.loads(text)
     except ValueError as problem:
-        raise ArgumentError("--scaling", expected="JSON", got=text, todo=str(problem)) from None
+        raise ArgumentError("--scaling", expected="JSON", got=text, hint=str(problem)) from None
     return PositionSpec.from_dict({"encoding": "rotary", "scaling": told}).scaling
 
 
@@ -152,7 +152,7 @@ def _settings(kind: str, **given: Any) -> dict[str, Any]:
             continue
         if name not in known:
             raise ArgumentError(
-                f"--{name.replace('_', '-')}", expected=f"an option that --kind {kind} takes", got=value, todo="see --help"
+                f"--{name.replace('_', '-')}", expected=f"an option that --kind {kind} takes", got=value, hint="see --help"
             )
         settings[name] = None if name == "rule" and value == "none" else value
     return settings
@@ -200,7 +200,7 @@ def _made(kind: type, settings: dict[str, Any]) -> Any:
                 "SUBJECT",
                 expected="an object",
                 got=f"the class {kind.__name__}, which wants {name}",
-                todo="make an object in a file of yours",
+                hint="make an object in a file of yours",
             )
     return kind(**given)
 

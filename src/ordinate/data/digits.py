@@ -129,10 +129,10 @@ def digits(
             "classes",
             expected="at least two different digits from 0 to 9",
             got=chosen,
-            todo="such as 0,1; leave out for all ten",
+            hint="such as 0,1; leave out for all ten",
         )
     if not 0 < validation <= 0.5:
-        raise ArgumentError("validation", expected="a share above 0, at most 0.5", got=validation, todo="1/12 is usual")
+        raise ArgumentError("validation", expected="a share above 0, at most 0.5", got=validation, hint="1/12 is usual")
     generator = np.random.default_rng(seed)
     if folder is None:
         known, highest, source = _embedded(), 16, "scikit-learn's digits, 8 by 8"
@@ -141,7 +141,7 @@ def digits(
     else:
         where = Path(folder)
         if not where.is_dir():
-            raise MissingDataError(str(where), expected="a folder of IDX files", got="no such folder", todo="check the path")
+            raise MissingDataError(str(where), expected="a folder of IDX files", got="no such folder", hint="check the path")
         highest, source = 255, f"IDX files of {where.name}"
         learned = _only(_pair(where, "train", check), chosen, f"train of {where}")
         test = _only(_pair(where, "t10k", check), chosen, f"t10k of {where}")
@@ -150,7 +150,7 @@ def digits(
                 str(where),
                 expected=f"test images of {learned.images.shape[1]} by {learned.images.shape[2]}, as those to learn from",
                 got=f"{test.images.shape[1]} by {test.images.shape[2]}",
-                todo="the files come from different sets",
+                hint="the files come from different sets",
             )
     kept, train = _split(learned, validation, len(chosen), generator)
     return Digits(train, kept, test, tuple(int(digit) for digit in chosen), highest, source)
@@ -171,7 +171,7 @@ def _pair(folder: Path, part: str, check: bool) -> DigitSet:
             str(folder / f"{part}-labels-idx1-ubyte"),
             expected=f"{len(images):,} labels, one an image",
             got=f"{len(labels):,}",
-            todo="the two files belong to different sets",
+            hint="the two files belong to different sets",
         )
     if len(labels) and labels.max() > 9:
         place = int(np.argmax(labels > 9))
@@ -179,7 +179,7 @@ def _pair(folder: Path, part: str, check: bool) -> DigitSet:
             str(folder / f"{part}-labels-idx1-ubyte"),
             expected="labels from 0 to 9",
             got=f"{labels[place]} at image {place}",
-            todo="the file is damaged, or no set of digits",
+            hint="the file is damaged, or no set of digits",
         )
     return DigitSet(images, labels)
 
@@ -192,7 +192,7 @@ def _only(known: DigitSet, chosen: tuple[int, ...], source: str) -> DigitSet:
     for label, digit in enumerate(chosen):
         if not (labels == label).any():
             raise DataError(
-                source, expected="images of every class", got=f"none of the digit {digit}", todo="leave that class out"
+                source, expected="images of every class", got=f"none of the digit {digit}", hint="leave that class out"
             )
     rows = np.flatnonzero(labels >= 0)
     return DigitSet(known.images[rows], labels[rows])
@@ -206,7 +206,7 @@ def _split(known: DigitSet, share: float, classes: int, generator: np.random.Gen
         first = max(1, round(share * len(rows)))
         if first >= len(rows):
             raise DataError(
-                f"class {label}", expected="at least two images to split", got=len(rows), todo="give more images of it"
+                f"class {label}", expected="at least two images to split", got=len(rows), hint="give more images of it"
             )
         parts[0].append(rows[:first])
         parts[1].append(rows[first:])

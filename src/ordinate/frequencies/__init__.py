@@ -11,9 +11,9 @@ arXiv 2407.21783 (Llama 3); Barbero et al. 2024, arXiv 2410.06205 (p-RoPE).
 
 from ordinate.frequencies.by_parts import Llama3, YaRN
 from ordinate.frequencies.interpolation import DynamicNTK, Linear, NTKAware, Proportional, SteppedNTK
-from ordinate.frequencies.ladder import check_base, check_rotary_dim, inverse_frequencies, needs_re_rotation
 from ordinate.frequencies.longrope import LongRoPE
 from ordinate.frequencies.scaling import Scaling
+from ordinate.frequencies.schedule import check_base, check_rotary_dim, inverse_frequencies, needs_re_rotation
 
 __all__ = [
     "SCALINGS",

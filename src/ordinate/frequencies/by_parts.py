@@ -10,8 +10,8 @@ import math
 from dataclasses import dataclass
 
 from ordinate.errors import ArgumentError
-from ordinate.frequencies.ladder import geometric
 from ordinate.frequencies.scaling import Settings, check_context, check_factor, check_positive
+from ordinate.frequencies.schedule import geometric
 
 __all__ = ["Llama3", "YaRN"]
 
@@ -59,7 +59,7 @@ class YaRN(Settings):
                 "beta_fast",
                 expected=f"at least beta_slow ({self.beta_slow}): fast pairs turn more often",
                 got=self.beta_fast,
-                todo="swap the two; 32 and 1 are the paper's",
+                hint="swap the two; 32 and 1 are the paper's",
             )
 
     def ramp(self, rotary_dim: int, base: float) -> tuple[float, float]:
@@ -124,7 +124,7 @@ class Llama3(Settings):
                 "high_freq_factor",
                 expected=f"more than low_freq_factor ({self.low_freq_factor})",
                 got=self.high_freq_factor,
-                todo="Llama 3.1 has 1 and 4",
+                hint="Llama 3.1 has 1 and 4",
             )
 
     def inverse_frequencies(self, rotary_dim: int, base: float, length: int | None = None) -> tuple[float, ...]:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ordinate.errors import ArgumentError
-from ordinate.frequencies.ladder import geometric, ntk_base
 from ordinate.frequencies.scaling import Settings, check_context, check_factor
+from ordinate.frequencies.schedule import geometric, ntk_base
 
 __all__ = ["DynamicNTK", "Linear", "NTKAware", "Proportional", "SteppedNTK"]
 
@@ -123,7 +123,7 @@ class Proportional(Settings):
                 "fraction",
                 expected="a share of the pairs in (0, 1]",
                 got=self.fraction,
-                todo="0.25 turns a quarter of them",
+                hint="0.25 turns a quarter of them",
             )
 
     def inverse_frequencies(self, rotary_dim: int, base: float, length: int | None = None) -> tuple[float, ...]:

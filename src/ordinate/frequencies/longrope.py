@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ordinate.errors import ArgumentError, ArgumentTypeError
-from ordinate.frequencies.ladder import geometric
 from ordinate.frequencies.scaling import Settings, check_context, check_positive
+from ordinate.frequencies.schedule import geometric
 
 __all__ = ["LongRoPE"]
 
@@ -41,13 +41,13 @@ class LongRoPE(Settings):
         for name in ("short_factor", "long_factor"):
             given = getattr(self, name)
             if not isinstance(given, Sequence) or isinstance(given, str):
-                raise ArgumentTypeError(name, expected="a list of numbers", got=type(given).__name__, todo="one a pair")
+                raise ArgumentTypeError(name, expected="a list of numbers", got=type(given).__name__, hint="one a pair")
             if not given:
                 raise ArgumentError(
                     name,
                     expected="one divisor for each rotated pair",
                     got="an empty list",
-                    todo="see the model's config",
+                    hint="see the model's config",
                 )
             for value in given:
                 check_positive(name, value)
@@ -57,7 +57,7 @@ class LongRoPE(Settings):
                 "long_factor",
                 expected=f"as many divisors as short_factor ({len(self.short_factor)})",
                 got=len(self.long_factor),
-                todo="both lists have one number a pair",
+                hint="both lists have one number a pair",
             )
         check_context("original_context", self.original_context)
         if self.original_context == 1 and self.attention_factor is None:
@@ -65,7 +65,7 @@ class LongRoPE(Settings):
                 "original_context",
                 expected="more than one token (its logarithm divides)",
                 got=1,
-                todo="pass the trained context, or an attention_factor",
+                hint="pass the trained context, or an attention_factor",
             )
         check_context("claimed_context", self.claimed_context)
         if self.attention_factor is not None:
@@ -75,7 +75,7 @@ class LongRoPE(Settings):
                 "claimed_context",
                 expected=f"at least original_context ({self.original_context})",
                 got=self.claimed_context,
-                todo="pass the extended context, usually max_position_embeddings",
+                hint="pass the extended context, usually max_position_embeddings",
             )
 
     def inverse_frequencies(self, rotary_dim: int, base: float, length: int | None = None) -> tuple[float, ...]:
@@ -85,7 +85,7 @@ class LongRoPE(Settings):
                 "short_factor",
                 expected=f"{rotary_dim // 2} divisors, one for each pair of the {rotary_dim} rotated channels",
                 got=len(divisors),
-                todo="check rotary_dim (partial models rotate fewer channels)",
+                hint="check rotary_dim (partial models rotate fewer channels)",
             )
         return tuple(f / divisor for f, divisor in zip(geometric(rotary_dim, base), divisors, strict=True))
 

@@ -66,27 +66,27 @@ class Settings:
 def check_factor(name: str, factor: float) -> None:
     """Raise unless `factor` is a finite number of 1 or more."""
     if isinstance(factor, bool) or not isinstance(factor, int | float):
-        raise ArgumentTypeError(name, expected="a number of 1 or more", got=type(factor).__name__, todo="pass a float")
+        raise ArgumentTypeError(name, expected="a number of 1 or more", got=type(factor).__name__, hint="pass a float")
     if not math.isfinite(factor) or factor < 1:
         raise ArgumentError(
             name,
             expected="a finite number of 1 or more (the claimed context over the trained one)",
             got=factor,
-            todo="to extend 4,096 tokens to 16,384 pass 4",
+            hint="to extend 4,096 tokens to 16,384 pass 4",
         )
 
 
 def check_context(name: str, context: int) -> None:
     """Raise unless `context` is a positive number of tokens."""
     if isinstance(context, bool) or not isinstance(context, int):
-        raise ArgumentTypeError(name, expected="a number of tokens", got=type(context).__name__, todo="pass an int")
+        raise ArgumentTypeError(name, expected="a number of tokens", got=type(context).__name__, hint="pass an int")
     if context < 1:
-        raise ArgumentError(name, expected="a positive number of tokens", got=context, todo="count tokens, not characters")
+        raise ArgumentError(name, expected="a positive number of tokens", got=context, hint="count tokens, not characters")
 
 
 def check_positive(name: str, value: float) -> None:
     """Raise unless `value` is a positive, finite number."""
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ArgumentTypeError(name, expected="a positive number", got=type(value).__name__, todo="pass a float")
+        raise ArgumentTypeError(name, expected="a positive number", got=type(value).__name__, hint="pass a float")
     if not math.isfinite(value) or value <= 0:
-        raise ArgumentError(name, expected="a positive, finite number", got=value, todo="look it up in the model's config")
+        raise ArgumentError(name, expected="a positive, finite number", got=value, hint="look it up in the model's config")

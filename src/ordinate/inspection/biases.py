@@ -12,10 +12,10 @@ import struct
 from collections.abc import Callable
 from typing import Any
 
+from ordinate.alibi_slopes import alibi_slopes
 from ordinate.inspection.frame import Frame, Reader
 from ordinate.inspection.provenance import Value, unknown
 from ordinate.inspection.record import Encoding
-from ordinate.slopes import alibi_slopes
 from ordinate.spec import PositionSpec
 
 __all__ = ["alibi", "buckets", "disentangled", "image_bias", "shaw", "transformer_xl"]

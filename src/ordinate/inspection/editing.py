@@ -74,11 +74,11 @@ def _apply_one(text: str, edit: Edit) -> str:
     for depth, key in enumerate(edit.path[:-1]):
         if text[start] != "{" or (member := _find(text, start, key)) is None:
             where = ".".join(edit.path[: depth + 1])
-            raise DataError(where, expected="an object", got="nothing of the kind", todo="edit the file by hand")
+            raise DataError(where, expected="an object", got="nothing of the kind", hint="edit the file by hand")
         start = member.value_start
     if text[start] != "{":
         where = ".".join(edit.path[:-1]) or "the file"
-        raise DataError(where, expected="an object", got="another value", todo="edit the file by hand")
+        raise DataError(where, expected="an object", got="another value", hint="edit the file by hand")
     member = _find(text, start, edit.path[-1])
     if edit.value is REMOVED:
         return text if member is None else _remove(text, start, member)

@@ -45,7 +45,7 @@ def draw(inspection: Inspection) -> Figure:
             "figure",
             expected="a model that rotates, with known frequencies",
             got=f"{inspection.source}: {inspection.kind or 'unknown encoding'}",
-            todo="read the table instead",
+            hint="read the table instead",
         )
     figure = Figure(figsize=(7.2, 3.4 * len(drawn)), layout="constrained")
     FigureCanvasAgg(figure)
@@ -99,7 +99,7 @@ def write_figure(inspection: Inspection, path: str | os.PathLike[str]) -> None:
         figure.savefig(path, metadata={"Date": None} if str(path).endswith(".svg") else None)
     except (OSError, ValueError) as error:
         raise OutputError(
-            "--figure", expected="a file that can be written, .svg, .png or .pdf", got=f"{error}", todo="name another"
+            "--figure", expected="a file that can be written, .svg, .png or .pdf", got=f"{error}", hint="name another"
         ) from error
 
 
@@ -117,7 +117,7 @@ def write_html(inspection: Inspection, path: str | os.PathLike[str]) -> None:
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
     except OSError as error:
-        raise OutputError("--html", expected="a file that can be written", got=f"{error}", todo="name another") from error
+        raise OutputError("--html", expected="a file that can be written", got=f"{error}", hint="name another") from error
 
 
 def _svg(inspection: Inspection) -> str:
@@ -204,7 +204,7 @@ svg { max-width: 100%; height: auto }
 {% for finding in told.findings %}
 <tr><th class="{{ finding.severity }}">{{ finding.severity }}: {{ finding.id }}</th>
 <td>{{ finding.message }}<br><span class="from">{% for key, value in finding.evidence.items() %}{{ key }}: {{ value }}
-{% endfor %}</span></td><td>{{ finding.todo }}</td></tr>
+{% endfor %}</span></td><td>{{ finding.hint }}</td></tr>
 {% endfor %}
 </table>
 {% endif %}

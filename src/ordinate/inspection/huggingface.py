@@ -48,7 +48,7 @@ def inspect_config(source: str | os.PathLike[str] | Mapping[str, Any], *, name: 
         return _inspect(source, name or "<dict>")
     if not isinstance(source, str | os.PathLike):
         raise ArgumentTypeError(
-            "source", expected="a dictionary or the name of a file", got=type(source).__name__, todo="pass config.json"
+            "source", expected="a dictionary or the name of a file", got=type(source).__name__, hint="pass config.json"
         )
     from ordinate.inspection.reading import read_document
 

@@ -115,7 +115,7 @@ def _locate(path: Path) -> Path | None:
                 str(path),
                 expected="a file",
                 got=f"a link to {os.readlink(path)}, which is not there",
-                todo="mend the link or name the file itself",
+                hint="mend the link or name the file itself",
             ) from None
         return None
     except NotADirectoryError:
@@ -134,7 +134,7 @@ def _locate(path: Path) -> Path | None:
         str(path),
         expected=f"a directory that holds {_CONFIG_NAME} or one GGUF file",
         got=found,
-        todo="name the file itself",
+        hint="name the file itself",
     )
 
 
@@ -144,7 +144,7 @@ def _unreadable(name: str, error: Exception) -> MissingDataError:
         name,
         expected="a file that can be read",
         got=f"the system's answer: {reason}",
-        todo="check the path and the rights",
+        hint="check the path and the rights",
     )
 
 
@@ -171,20 +171,20 @@ def _too_large(name: str, got: str) -> DataError:
         name,
         expected=f"a config of at most {SIZE_LIMIT // 2**20} MiB ({SIZE_LIMIT:,} bytes)",
         got=got,
-        todo="a model's config has a few kilobytes: is this the file of the weights?",
+        hint="a model's config has a few kilobytes: is this the file of the weights?",
     )
 
 
 def _parse(data: bytes, name: str) -> tuple[dict[str, Any], str]:
     if not data.strip():
-        raise DataError(name, expected="a JSON object", got="an empty file", todo="fetch the file again")
+        raise DataError(name, expected="a JSON object", got="an empty file", hint="fetch the file again")
     try:
         text = data.decode(json.detect_encoding(data), "surrogatepass").removeprefix("\ufeff")
         text.encode()  # a lone surrogate would only fail when it is printed
     except UnicodeError as error:
         got = f"{error.reason} at byte {error.start}" if isinstance(error, UnicodeDecodeError) else "half a character"
-        todo = "give a config.json or a GGUF file; weights and archives say nothing here"
-        raise DataError(name, expected="JSON text", got=got, todo=todo) from None
+        hint = "give a config.json or a GGUF file; weights and archives say nothing here"
+        raise DataError(name, expected="JSON text", got=got, hint=hint) from None
     try:
         config = json.loads(text, object_pairs_hook=lambda pairs: _object(pairs, name))
     except json.JSONDecodeError as error:
@@ -194,13 +194,13 @@ def _parse(data: bytes, name: str) -> tuple[dict[str, Any], str]:
     except DataError:
         raise
     except ValueError as error:  # an integer of more digits than Python converts
-        raise DataError(name, expected="numbers of sane length", got=str(error), todo="mend the file") from None
+        raise DataError(name, expected="numbers of sane length", got=str(error), hint="mend the file") from None
     if not isinstance(config, dict):
         raise DataError(
             name,
             expected="a JSON object of settings at the top",
             got=_JSON_NAMES.get(type(config), "a number"),
-            todo="give the model's config.json, not its vocabulary or index",
+            hint="give the model's config.json, not its vocabulary or index",
         )
     for depth, path, key, value in _leaves(config):
         if depth > DEPTH_LIMIT:
@@ -211,10 +211,10 @@ def _parse(data: bytes, name: str) -> tuple[dict[str, Any], str]:
                 name,
                 expected=f"a finite number for {where}",
                 got=f"{value} (or a number too large to hold)",
-                todo="write the number that was meant",
+                hint="write the number that was meant",
             )
         if isinstance(value, str) and not _printable(value):
-            raise DataError(name, expected=f"text for {where}", got="half a character", todo="mend the escape \\ud...")
+            raise DataError(name, expected=f"text for {where}", got="half a character", hint="mend the escape \\ud...")
     return config, text
 
 
@@ -231,7 +231,7 @@ def _object(pairs: list[tuple[str, Any]], name: str) -> dict[str, Any]:
             name,
             expected="every key once in its object",
             got=f"{_short(twice)} {len(values)} times: {', '.join(_short(value) for value in values[:4])}",
-            todo="keep the line that is meant; most programs would silently take the last",
+            hint="keep the line that is meant; most programs would silently take the last",
         )
     return settings
 
@@ -272,8 +272,8 @@ def _printable(text: str) -> bool:
 def _not_json(name: str, text: str, error: json.JSONDecodeError) -> DataError:
     cut = error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string")
     got = f"{error.msg[0].lower()}{error.msg[1:]} at line {error.lineno}, column {error.colno}"
-    todo = "the file seems cut off: fetch it again" if cut else "mend it there, or give another file"
-    return DataError(name, expected="JSON", got=got, todo=todo)
+    hint = "the file seems cut off: fetch it again" if cut else "mend it there, or give another file"
+    return DataError(name, expected="JSON", got=got, hint=hint)
 
 
 def _too_deep(name: str) -> DataError:
@@ -281,7 +281,7 @@ def _too_deep(name: str) -> DataError:
         name,
         expected=f"at most {DEPTH_LIMIT} levels of nesting",
         got="more",
-        todo="a config has a handful of levels: this is no config",
+        hint="a config has a handful of levels: this is no config",
     )
 
 
@@ -290,7 +290,7 @@ def _fetch(name: str) -> Path:
     asked = re.fullmatch(_HUB_ID, name)
     if asked is None or name.endswith((".json", ".gguf")) or ".." in name:
         raise MissingDataError(
-            name, expected="a file or directory", got="nothing there", todo="check the path, or give a hub id owner/name"
+            name, expected="a file or directory", got="nothing there", hint="check the path, or give a hub id owner/name"
         )
     try:
         import huggingface_hub
@@ -299,7 +299,7 @@ def _fetch(name: str) -> Path:
             name,
             expected="a file or directory, or the extra `hub` to look it up by id",
             got="no such file, and huggingface_hub is not installed",
-            todo="check the path, or pip install 'ordinate[hub]'",
+            hint="check the path, or pip install 'ordinate[hub]'",
         ) from None
     try:
         return Path(huggingface_hub.hf_hub_download(asked["repository"], _CONFIG_NAME, revision=asked["revision"]))
@@ -314,5 +314,5 @@ def _not_given(name: str, error: Exception) -> MissingDataError:
         name,
         expected="a file, a directory, or a model on the hub with a config.json",
         got=f"no such file, and from the hub {sentence}",
-        todo="check the spelling; private models need `hf auth login`, without network only cached ones are found",
+        hint="check the spelling; private models need `hf auth login`, without network only cached ones are found",
     )

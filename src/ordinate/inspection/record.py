@@ -218,14 +218,14 @@ class Finding:
         severity: "info" (worth knowing), "warning" (probably wrong, or read differently by others), "error" (cannot be meant).
         message: what is the matter, in one sentence.
         evidence: key paths and what stands there.
-        todo: what to do about it.
+        hint: what to do about it.
     """
 
     id: str
     severity: Severity
     message: str
     evidence: Mapping[str, Any]
-    todo: str
+    hint: str
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON types."""
@@ -234,7 +234,7 @@ class Finding:
             "severity": self.severity,
             "message": self.message,
             "evidence": plain(self.evidence),
-            "todo": self.todo,
+            "todo": self.hint,
         }
 
 

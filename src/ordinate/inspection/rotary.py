@@ -299,7 +299,7 @@ def _check(frame: Frame, rotation: Rotation) -> None:
             ladder = inverse_frequencies(rotation.ladder_dim, rotation.base.value, rotation.scaling, length)
             if not all(map(math.isfinite, ladder)):
                 raise ArgumentError(
-                    "scaling", expected="finite frequencies", got="an infinite one", todo="look for a divisor near zero"
+                    "scaling", expected="finite frequencies", got="an infinite one", hint="look for a divisor near zero"
                 )
     except (OrdinateError, ArithmeticError, ValueError) as error:
         listed = isinstance(rotation.scaling, LongRoPE)

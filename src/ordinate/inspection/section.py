@@ -29,9 +29,9 @@ class Log:
 
     findings: list[Finding] = field(default_factory=list)
 
-    def note(self, name: str, severity: Severity, message: str, evidence: Mapping[str, Any], todo: str) -> None:
+    def note(self, name: str, severity: Severity, message: str, evidence: Mapping[str, Any], hint: str) -> None:
         """Keep a finding, unless the very same stands there already."""
-        finding = Finding(name, severity, message, dict(evidence), todo)
+        finding = Finding(name, severity, message, dict(evidence), hint)
         if finding not in self.findings:
             self.findings.append(finding)
 

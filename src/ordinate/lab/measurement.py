@@ -74,7 +74,7 @@ class Check:
                 "lower, upper",
                 expected="an interval that some numbers lie in and some do not",
                 got=(self.lower, self.upper),
-                todo=f"give the check {self.name!r} a bound it can fail",
+                hint=f"give the check {self.name!r} a bound it can fail",
             )
 
     @classmethod

@@ -108,14 +108,14 @@ def read_rows(folder: Path) -> list[dict[str, Any]]:
         rows = json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError):
         raise MissingDataError(
-            str(path), expected="the rows of a run", got="no such file", todo="run `ordinate lab` first"
+            str(path), expected="the rows of a run", got="no such file", hint="run `ordinate lab` first"
         ) from None
     except (ValueError, OSError) as problem:
         raise DataError(
-            str(path), expected="a list of rows in JSON", got=str(problem), todo="run `ordinate lab` again"
+            str(path), expected="a list of rows in JSON", got=str(problem), hint="run `ordinate lab` again"
         ) from None
     if not isinstance(rows, list) or not all(isinstance(row, dict) and "id" in row for row in rows):
-        raise DataError(str(path), expected="a list of rows in JSON", got="other JSON", todo="run `ordinate lab` again")
+        raise DataError(str(path), expected="a list of rows in JSON", got="other JSON", hint="run `ordinate lab` again")
     return rows
 
 
@@ -138,5 +138,5 @@ def _unwritable(out: Path, problem: OSError) -> OutputError:
         "--out",
         expected="a folder that can be written to",
         got=f"{out}: {problem.strerror or problem}",
-        todo="name another folder",
+        hint="name another folder",
     )

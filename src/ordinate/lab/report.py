@@ -66,7 +66,7 @@ def render(folder: Path) -> str:
         )
     except (jinja2.UndefinedError, KeyError, TypeError) as problem:
         raise DataError(
-            str(folder / ROWS_FILE), expected="complete rows", got=f"rows without {problem}", todo="run `ordinate lab` again"
+            str(folder / ROWS_FILE), expected="complete rows", got=f"rows without {problem}", hint="run `ordinate lab` again"
         ) from problem
 
 
@@ -104,7 +104,7 @@ def _embed(figure: dict[str, Any], claim: str, folder: Path) -> dict[str, Any]:
             data = json.dumps(json.loads(text), separators=(",", ":")).replace("<", "\\u003c")
             return {**figure, "content": Markup(data)}
     except (OSError, ValueError) as problem:
-        raise DataError(str(path), expected="a figure of this run", got=str(problem), todo="run `ordinate lab` again") from None
+        raise DataError(str(path), expected="a figure of this run", got=str(problem), hint="run `ordinate lab` again") from None
     return {**figure, "content": Markup(_inline(text, f"{claim}-{figure['name']}-"))}
 
 

@@ -53,7 +53,7 @@ def check_inputs(claims: Sequence[Claim], inputs: Inputs) -> None:
                     "--vectors",
                     expected=f"vectors of all {len(set(claim.words))} words that claim {claim.id} needs",
                     got=f"no {word!r} in {inputs.given_vectors.source}",
-                    todo="pass a larger file of lower-case words, or leave --vectors out for the embedded ones",
+                    hint="pass a larger file of lower-case words, or leave --vectors out for the embedded ones",
                 )
 
 

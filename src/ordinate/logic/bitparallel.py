@@ -54,14 +54,14 @@ class BitParallel:
     def __init__(self, circuit: Circuit, implementation: Implementation = "auto") -> None:
         if implementation not in ("auto", "numpy", "numba"):
             raise ArgumentError(
-                "implementation", expected="'auto', 'numpy' or 'numba'", got=implementation, todo="leave it out for the fastest"
+                "implementation", expected="'auto', 'numpy' or 'numba'", got=implementation, hint="leave it out for the fastest"
             )
         self.circuit, self.plan = circuit, count_plan(circuit)
         if implementation == "auto":
             implementation = "numba" if circuit.num_nodes >= 2000 and _has_numba() else "numpy"
         elif implementation == "numba" and not _has_numba():
             raise MissingExtraError(
-                "implementation", expected="numba", got="none installed", todo="pip install 'ordinate[fast]', or use 'numpy'"
+                "implementation", expected="numba", got="none installed", hint="pip install 'ordinate[fast]', or use 'numpy'"
             )
         self.implementation = implementation
 
@@ -101,14 +101,14 @@ class BitParallel:
         """
         thresholds = self.circuit.inputs
         if thresholds is None:
-            raise ArgumentError("x", expected="a circuit with thresholds", got="one that takes bits", todo="use predict")
+            raise ArgumentError("x", expected="a circuit with thresholds", got="one that takes bits", hint="use predict")
         x = np.asarray(x)
         if x.ndim != 2:
             raise ShapeError(
                 "x",
                 expected=f"[images, {thresholds.num_features}]",
                 got=f"shape {list(x.shape)}",
-                todo="flatten images to one row each",
+                hint="flatten images to one row each",
             )
         least = least_bytes(thresholds)
         if x.dtype != np.uint8 or x.shape[1:] != (thresholds.num_features,) or (least > 255).any():

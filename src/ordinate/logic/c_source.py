@@ -56,7 +56,7 @@ def c_source(circuit: Circuit, name: str = "circuit", *, stage: Literal["all", "
     """
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,62}", name):
         raise ArgumentError(
-            "name", expected="a name in C: letters, digits, underscores", got=name, todo="use such as 'circuit'"
+            "name", expected="a name in C: letters, digits, underscores", got=name, hint="use such as 'circuit'"
         )
     program = lower(circuit, stage, recompute=True)
     inputs = circuit.inputs

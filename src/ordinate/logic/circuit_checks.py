@@ -32,17 +32,17 @@ def whole(values: npt.ArrayLike, dtype: Any, argument: str) -> npt.NDArray[Any]:
             argument,
             expected="whole numbers",
             got=f"{given.dtype}",
-            todo="keep signal numbers and weights as integers throughout",
+            hint="keep signal numbers and weights as integers throughout",
         )
     if given.ndim != 1:
-        raise ArgumentError(argument, expected="one axis", got=f"shape {list(given.shape)}", todo="give a flat list")
+        raise ArgumentError(argument, expected="one axis", got=f"shape {list(given.shape)}", hint="give a flat list")
     bounds = np.iinfo(dtype)
     if given.size and not (bounds.min <= int(given.min()) and int(given.max()) <= bounds.max):
         raise ArgumentError(
             argument,
             expected=f"numbers from {bounds.min} to {bounds.max}",
             got=f"{given.min()} to {given.max()}",
-            todo="look at the largest and the least",
+            hint="look at the largest and the least",
         )
     return np.array(given, dtype)
 
@@ -50,12 +50,12 @@ def whole(values: npt.ArrayLike, dtype: Any, argument: str) -> npt.NDArray[Any]:
 def check_circuit(circuit: Circuit) -> None:
     """Refuse a circuit that is none. Raises ArgumentError; see `Circuit`."""
     if circuit.num_inputs < 1:
-        raise ArgumentError("num_inputs", expected="at least 1", got=circuit.num_inputs, todo="give the circuit an input")
+        raise ArgumentError("num_inputs", expected="at least 1", got=circuit.num_inputs, hint="give the circuit an input")
     nodes = len(circuit.tables)
     for name in ("inputs_a", "inputs_b"):
         if len(getattr(circuit, name)) != nodes:
             raise ArgumentError(
-                name, expected=f"{nodes}, one a node", got=len(getattr(circuit, name)), todo="give every node two inputs"
+                name, expected=f"{nodes}, one a node", got=len(getattr(circuit, name)), hint="give every node two inputs"
             )
     if nodes and circuit.tables.max() > 15:
         place = int(np.argmax(circuit.tables > 15))
@@ -63,11 +63,11 @@ def check_circuit(circuit: Circuit) -> None:
             f"tables[{place}]",
             expected="a truth table of two inputs, 0 to 15",
             got=int(circuit.tables[place]),
-            todo="bit 2a + b is the output",
+            hint="bit 2a + b is the output",
         )
     _check_order(circuit)
     if not circuit.votes:
-        raise ArgumentError("votes", expected="at least one class", got="none", todo="say which signals vote for what")
+        raise ArgumentError("votes", expected="at least one class", got="none", hint="say which signals vote for what")
     signals = circuit.num_inputs + nodes
     for place, vote in enumerate(circuit.votes):
         if len(vote.signals) != len(vote.weights):
@@ -75,43 +75,43 @@ def check_circuit(circuit: Circuit) -> None:
                 f"votes[{place}] weights",
                 expected=f"{len(vote.signals)}, one a signal",
                 got=len(vote.weights),
-                todo="give every vote its weight",
+                hint="give every vote its weight",
             )
         if len(vote.signals) and not (vote.signals.min() >= 0 and vote.signals.max() < signals):
             wrong = next(int(signal) for signal in vote.signals if not 0 <= signal < signals)
             raise ArgumentError(
-                f"votes[{place}] signals", expected=f"signals from 0 to {signals - 1}", got=wrong, todo="vote with what exists"
+                f"votes[{place}] signals", expected=f"signals from 0 to {signals - 1}", got=wrong, hint="vote with what exists"
             )
         if np.abs(vote.weights).sum() > 2**31 - 1 or (len(vote.weights) and vote.weights.min() == -(2**63)):
             raise ArgumentError(
                 f"votes[{place}] weights",
                 expected="a sum that fits 32 bits",
                 got="a greater one",
-                todo="divide the weights, and tau with them",
+                hint="divide the weights, and tau with them",
             )
     if circuit.bias.shape != (circuit.num_classes,):
         raise ArgumentError(
             "bias",
             expected=f"{circuit.num_classes}, one a class",
             got=f"shape {list(circuit.bias.shape)}",
-            todo="give every class its bias, in votes",
+            hint="give every class its bias, in votes",
         )
     if not (np.abs(circuit.bias) <= 2**30).all():
         raise ArgumentError(
-            "bias", expected="finite numbers of at most 2^30", got=circuit.bias.tolist(), todo="look at its training"
+            "bias", expected="finite numbers of at most 2^30", got=circuit.bias.tolist(), hint="look at its training"
         )
     if not (np.isfinite(circuit.tau) and circuit.tau > 0):
-        raise ArgumentError("tau", expected="a positive number", got=circuit.tau, todo="use 1 where there is no temperature")
+        raise ArgumentError("tau", expected="a positive number", got=circuit.tau, hint="use 1 where there is no temperature")
     if len(circuit.labels) != circuit.num_classes:
         raise ArgumentError(
-            "labels", expected=f"{circuit.num_classes}, one a class", got=len(circuit.labels), todo="name every class once"
+            "labels", expected=f"{circuit.num_classes}, one a class", got=len(circuit.labels), hint="name every class once"
         )
     if circuit.inputs is not None and len(circuit.inputs.feature) != circuit.num_inputs:
         raise ArgumentError(
             "inputs",
             expected=f"{circuit.num_inputs} thresholds, one an input bit",
             got=len(circuit.inputs.feature),
-            todo="give the thresholds that the circuit was trained with",
+            hint="give the thresholds that the circuit was trained with",
         )
 
 
@@ -121,7 +121,7 @@ def _check_order(circuit: Circuit) -> None:
     for name, read in (("inputs_a", circuit.inputs_a), ("inputs_b", circuit.inputs_b)):
         if len(read) and read.min() < 0:
             place = int(np.argmin(read))
-            raise ArgumentError(f"{name}[{place}]", expected="a signal", got=int(read[place]), todo="number signals from 0")
+            raise ArgumentError(f"{name}[{place}]", expected="a signal", got=int(read[place]), hint="number signals from 0")
     late = np.maximum(circuit.inputs_a, circuit.inputs_b) >= own
     if not late.any():
         return
@@ -133,7 +133,7 @@ def _check_order(circuit: Circuit) -> None:
             "inputs_a, inputs_b",
             expected=f"signals from 0 to {circuit.num_inputs + len(circuit.tables) - 1}",
             got=beyond,
-            todo="number inputs first, then nodes in their order",
+            hint="number inputs first, then nodes in their order",
         )
     cycle = _cycle(circuit)
     if cycle:
@@ -141,13 +141,13 @@ def _check_order(circuit: Circuit) -> None:
             "nodes",
             expected="no cycle",
             got="signals that depend on themselves: " + " reads ".join(map(str, cycle)),
-            todo="a circuit without memory has none; break the loop",
+            hint="a circuit without memory has none; break the loop",
         )
     raise ArgumentError(
         f"nodes[{place}]",
         expected="to read earlier signals only",
         got=f"signal {signal} that reads {max(int(circuit.inputs_a[place]), int(circuit.inputs_b[place]))}",
-        todo="sort the nodes so that each comes after what it reads",
+        hint="sort the nodes so that each comes after what it reads",
     )
 
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from ordinate.atomic_io import picture_kind, save_figure
 from ordinate.errors import ArgumentError
-from ordinate.whole_files import picture_kind, save_figure
 
 if TYPE_CHECKING:
     from ordinate.logic.circuit import Circuit
@@ -100,7 +100,7 @@ def draw_pixels(axes: Any, circuit: Circuit, size: tuple[int, int]) -> None:
     """
     uses = pixel_uses(circuit)
     if len(uses) != size[0] * size[1]:
-        raise ArgumentError("size", expected=f"{len(uses)} pixels", got=size, todo="give height and width of the images")
+        raise ArgumentError("size", expected=f"{len(uses)} pixels", got=size, hint="give height and width of the images")
     image = axes.imshow(uses.reshape(size), cmap="cividis", interpolation="none", vmin=0)
     axes.set(xticks=[], yticks=[], xlabel=f"{int((uses > 0).sum())} of {len(uses)} pixels are read")
     axes.figure.colorbar(image, ax=axes, location="bottom", shrink=0.8, pad=0.08, label="times read")

@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+from ordinate.atomic_io import atomic_write
 from ordinate.errors import DataError, MissingDataError, OrdinateError
 from ordinate.logic.circuit import Circuit
 from ordinate.logic.input_thresholds import InputThresholds
-from ordinate.whole_files import write_whole
 
 __all__ = ["FORMAT", "VERSION", "from_document", "load", "save", "to_document"]
 
@@ -48,15 +48,15 @@ def from_document(document: Any, source: str = "circuit") -> Circuit:
     """
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         got = document.get("format") if isinstance(document, dict) else type(document).__name__
-        raise DataError(source, expected=f"a circuit (format {FORMAT!r})", got=got, todo="write it with Circuit.save")
+        raise DataError(source, expected=f"a circuit (format {FORMAT!r})", got=got, hint="write it with Circuit.save")
     if document.get("version") != VERSION:
         raise DataError(
-            source, expected=f"version {VERSION}", got=document.get("version"), todo="read it with the release that wrote it"
+            source, expected=f"version {VERSION}", got=document.get("version"), hint="read it with the release that wrote it"
         )
     for name in sorted(_FIELDS - document.keys()):
-        raise DataError(source, expected=f"the field {name!r}", got="none", todo="write it with Circuit.save")
+        raise DataError(source, expected=f"the field {name!r}", got="none", hint="write it with Circuit.save")
     for name in sorted(document.keys() - _FIELDS):
-        raise DataError(source, expected="only known fields", got=f"{name!r}", todo="remove it, or put it into notes")
+        raise DataError(source, expected="only known fields", got=f"{name!r}", hint="remove it, or put it into notes")
     try:
         inputs = document["inputs"]
         return Circuit(
@@ -75,16 +75,16 @@ def from_document(document: Any, source: str = "circuit") -> Circuit:
         )
     except OrdinateError as problem:
         raise DataError(
-            f"{source}, {problem.argument}", expected=problem.expected, got=problem.got, todo=problem.todo
+            f"{source}, {problem.argument}", expected=problem.expected, got=problem.got, hint=problem.hint
         ) from problem
     except (KeyError, TypeError, ValueError, OverflowError) as problem:
         told = f"the field {problem} missing" if isinstance(problem, KeyError) else str(problem)
-        raise DataError(source, expected="a whole circuit", got=told, todo="write it with Circuit.save") from problem
+        raise DataError(source, expected="a whole circuit", got=told, hint="write it with Circuit.save") from problem
 
 
 def _whole_number(value: Any, name: str) -> int:
     if not isinstance(value, int) or isinstance(value, bool):
-        raise DataError(name, expected="a whole number", got=value, todo="write it with Circuit.save")
+        raise DataError(name, expected="a whole number", got=value, hint="write it with Circuit.save")
     return value
 
 
@@ -93,20 +93,20 @@ def load(path: str | Path) -> Circuit:
     try:
         text = Path(path).read_text(encoding="utf-8")
     except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
-        raise MissingDataError(str(path), expected="a circuit file", got="none", todo="look at the path") from None
+        raise MissingDataError(str(path), expected="a circuit file", got="none", hint="look at the path") from None
     except (OSError, UnicodeDecodeError) as problem:
-        raise DataError(str(path), expected="a circuit in JSON", got=str(problem), todo="look at the file") from None
+        raise DataError(str(path), expected="a circuit in JSON", got=str(problem), hint="look at the file") from None
     try:
         document = json.loads(text, parse_constant=_refuse)
     except ValueError as problem:
-        raise DataError(str(path), expected="a circuit in JSON", got=str(problem), todo="write it with Circuit.save") from None
+        raise DataError(str(path), expected="a circuit in JSON", got=str(problem), hint="write it with Circuit.save") from None
     return from_document(document, str(path))
 
 
 def _refuse(name: str) -> float:
-    raise DataError("circuit", expected="finite numbers", got=name, todo="look at where the circuit was made")
+    raise DataError("circuit", expected="finite numbers", got=name, hint="look at where the circuit was made")
 
 
 def save(circuit: Circuit, path: str | Path) -> None:
     """Write a circuit. Raises as `Circuit.save`."""
-    write_whole(path, json.dumps(to_document(circuit), separators=(",", ":"), ensure_ascii=False, allow_nan=False) + "\n")
+    atomic_write(path, json.dumps(to_document(circuit), separators=(",", ":"), ensure_ascii=False, allow_nan=False) + "\n")

@@ -69,7 +69,7 @@ def convolution_layers(
     layers: list[nn.Module] = []
     for place, block in enumerate(blocks):
         if block.channels_read < 0:
-            raise ArgumentError("channels_read", expected="0 for all, or more", got=block.channels_read, todo="correct it")
+            raise ArgumentError("channels_read", expected="0 for all, or more", got=block.channels_read, hint="correct it")
         convolution = LogicConv2d(
             channels,
             block.kernels,
@@ -91,7 +91,7 @@ def convolution_layers(
                     "pooling",
                     expected=f"a window within the {height} by {width} that convolution {place + 1} gives",
                     got=block.pooling,
-                    todo="pad the convolution, take fewer convolutions or a smaller window",
+                    hint="pad the convolution, take fewer convolutions or a smaller window",
                 )
             layers.append(pooling)
             height, width = height // block.pooling, width // block.pooling

@@ -41,9 +41,9 @@ def distorted(images: npt.NDArray[np.uint8], seed: int, strength: float = 1.0) -
     (True, False)
     """
     if images.ndim != 3:
-        raise ArgumentError("images", expected="[N, height, width]", got=images.shape, todo="give images, not rows of pixels")
+        raise ArgumentError("images", expected="[N, height, width]", got=images.shape, hint="give images, not rows of pixels")
     if not 0 <= strength <= 3:
-        raise ArgumentError("strength", expected="0 to 3", got=strength, todo="1 suits digits")
+        raise ArgumentError("strength", expected="0 to 3", got=strength, hint="1 suits digits")
     generator = torch.Generator().manual_seed(seed)
     out = np.empty_like(images)
     for start in range(0, len(images), _AT_ONCE):

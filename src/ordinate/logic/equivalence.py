@@ -48,7 +48,7 @@ class Equivalence:
                 "equivalent",
                 expected="a proof or a counterexample",
                 got=self.how,
-                todo="give it more conflicts, or none to bound it",
+                hint="give it more conflicts, or none to bound it",
             )
         return self.equal
 
@@ -79,14 +79,14 @@ def equivalent(first: Circuit, second: Circuit, *, exhaustive: bool | None = Non
         ("classes", first.num_classes, second.num_classes),
     ):
         if one != other:
-            raise ArgumentError("second", expected=f"{one} {name}, as the first has", got=other, todo="compare like with like")
+            raise ArgumentError("second", expected=f"{one} {name}, as the first has", got=other, hint="compare like with like")
     everything = first.num_inputs <= _EXHAUSTIVE_INPUTS if exhaustive is None else exhaustive
     if everything and first.num_inputs > 24:
         raise ArgumentError(
             "exhaustive",
             expected="at most 24 inputs",
             got=first.num_inputs,
-            todo="leave it out: the solver needs no list of inputs",
+            hint="leave it out: the solver needs no list of inputs",
         )
     if first.tau != second.tau:
         return Equivalence(False, f"temperatures {first.tau:g} and {second.tau:g}", np.zeros(first.num_inputs, bool))

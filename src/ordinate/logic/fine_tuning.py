@@ -43,7 +43,7 @@ class RelaxedCircuit(nn.Module):
     def __init__(self, circuit: Circuit, certainty: float = 0.95) -> None:
         super().__init__()
         if not circuit.num_nodes:
-            raise ArgumentError("circuit", expected="at least one node", got="none", todo="grow it first")
+            raise ArgumentError("circuit", expected="at least one node", got="none", hint="grow it first")
         self.num_inputs, self.tau = circuit.num_inputs, circuit.tau
         level = np.zeros(circuit.num_inputs + circuit.num_nodes, np.int64)
         for node, (a, b) in enumerate(

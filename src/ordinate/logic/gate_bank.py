@@ -54,7 +54,7 @@ class GateBank(nn.Module):
         super().__init__()
         check_names(parametrisation, mode, initialisation)
         if not temperature > 0:
-            raise ArgumentError("temperature", expected="above 0", got=temperature, todo="1.0 is usual")
+            raise ArgumentError("temperature", expected="above 0", got=temperature, hint="1.0 is usual")
         self.parametrisation, self.mode, self.temperature = parametrisation, mode, temperature
         self.settings: dict[str, Any] = {
             "parametrisation": parametrisation,

@@ -19,7 +19,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ordinate.fresh_memory import empty_on_large_pages
+from ordinate.huge_pages import empty_on_large_pages
 
 __all__ = ["by_rows", "relaxed_gates", "runs_compiled", "signals_of"]
 

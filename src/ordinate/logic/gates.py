@@ -69,7 +69,7 @@ GENUINE: tuple[int, ...] = tuple(
 
 def _checked(table: int) -> int:
     if isinstance(table, bool) or not isinstance(table, int | np.integer) or not 0 <= table < 16:
-        raise ArgumentError("table", expected="a truth table, an integer 0 to 15", got=table, todo="see GATE_NAMES")
+        raise ArgumentError("table", expected="a truth table, an integer 0 to 15", got=table, hint="see GATE_NAMES")
     return int(table)
 
 
@@ -110,7 +110,7 @@ def gate_table(name: str) -> int:
     7
     """
     if name not in GATE_NAMES:
-        raise UnknownNameError("name", expected=f"one of {', '.join(GATE_NAMES)}", got=name, todo="spell it as listed")
+        raise UnknownNameError("name", expected=f"one of {', '.join(GATE_NAMES)}", got=name, hint="spell it as listed")
     return GATE_NAMES.index(name)
 
 

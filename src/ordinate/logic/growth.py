@@ -115,26 +115,26 @@ def _check(train: tuple[Images, Labels], validation: tuple[Images, Labels]) -> i
     for name, (images, labels) in (("train", train), ("validation", validation)):
         if len(images) != len(labels) or not len(labels):
             raise ArgumentError(
-                name, expected="a label for each image, and images", got=f"{len(images)} and {len(labels)}", todo="pair them"
+                name, expected="a label for each image, and images", got=f"{len(images)} and {len(labels)}", hint="pair them"
             )
         if np.min(labels) < 0:
-            raise ArgumentError(name, expected="labels from 0 on", got=int(np.min(labels)), todo="number the classes from 0")
+            raise ArgumentError(name, expected="labels from 0 on", got=int(np.min(labels)), hint="number the classes from 0")
     if train[0].shape[1:] != validation[0].shape[1:]:
         raise ShapeError(
             "validation",
             expected=f"images of {train[0].shape[1:]}, as those to learn from",
             got=validation[0].shape[1:],
-            todo="give images of one size",
+            hint="give images of one size",
         )
     counts = np.bincount(train[1])
     if len(counts) < 2:
-        raise ArgumentError("train", expected="at least two classes", got="one", todo="give images of another class")
+        raise ArgumentError("train", expected="at least two classes", got="one", hint="give images of another class")
     if not counts.all():
         raise ArgumentError(
-            "train", expected="images of every class", got=f"none of class {int(counts.argmin())}", todo="leave that class out"
+            "train", expected="images of every class", got=f"none of class {int(counts.argmin())}", hint="leave that class out"
         )
     if np.max(validation[1]) >= len(counts):
         raise ArgumentError(
-            "validation", expected=f"labels below {len(counts)}", got=int(np.max(validation[1])), todo="use the same classes"
+            "validation", expected=f"labels below {len(counts)}", got=int(np.max(validation[1])), hint="use the same classes"
         )
     return len(counts)

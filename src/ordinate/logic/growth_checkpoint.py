@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
+from ordinate.atomic_io import atomic_write
 from ordinate.errors import DataError
 from ordinate.logic.growth_settings import GrowthRound
 from ordinate.logic.growth_state import GrowthState, Snapshot
-from ordinate.whole_files import write_whole
 
 if TYPE_CHECKING:
     from ordinate.logic.growth_run import GrowthRun
@@ -75,7 +75,7 @@ def save_growth(path: Path, run: GrowthRun, mark: str) -> None:
         "generator": run.generator.bit_generator.state,
         "rounds": [asdict(told) for told in run.rounds],
     }
-    write_whole(path, json.dumps(record, allow_nan=False))
+    atomic_write(path, json.dumps(record, allow_nan=False))
 
 
 def load_growth(path: Path, run: GrowthRun, mark: str) -> None:
@@ -94,12 +94,12 @@ def load_growth(path: Path, run: GrowthRun, mark: str) -> None:
         phase, replaced, waited = str(record["phase"]), int(record["replaced"]), int(record["waited"])
     except (OSError, ValueError, KeyError, TypeError, IndexError) as problem:
         raise DataError(
-            str(path), expected="a checkpoint of growth", got=f"a file that is none ({problem})", todo="remove it to start anew"
+            str(path), expected="a checkpoint of growth", got=f"a file that is none ({problem})", hint="remove it to start anew"
         ) from None
     for same, what in ((known, "schema and version"), (same_settings, "settings"), (same_data, "images")):
         if not same:
             raise DataError(
-                str(path), expected=f"a checkpoint of the same {what}", got=f"other {what}", todo="remove it to start anew"
+                str(path), expected=f"a checkpoint of the same {what}", got=f"other {what}", hint="remove it to start anew"
             )
     run.state.restore(state)
     run.best = (float("inf") if loss is None else float(loss), best)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ordinate.atomic_io import picture_kind, save_figure
 from ordinate.logic.circuit_figures import draw_accuracy, draw_pixels
 from ordinate.logic.growth import GrownCircuit
-from ordinate.whole_files import picture_kind, save_figure
 
 __all__ = ["save_growth_picture"]
 

@@ -73,10 +73,10 @@ class GrowthSettings:
         for name, lowest in least.items():
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or value < lowest:
-                raise ArgumentError(name, expected=f"an integer of at least {lowest}", got=value, todo="correct it")
+                raise ArgumentError(name, expected=f"an integer of at least {lowest}", got=value, hint="correct it")
         for name, low, high in (("strength", 0, 3), ("least_tau", 1e-3, 1e6), ("replaced_share", 0.0, 0.5)):
             if not low <= getattr(self, name) <= high:
-                raise ArgumentError(name, expected=f"{low} to {high}", got=getattr(self, name), todo="correct it")
+                raise ArgumentError(name, expected=f"{low} to {high}", got=getattr(self, name), hint="correct it")
 
     @property
     def gates_a_round(self) -> int:

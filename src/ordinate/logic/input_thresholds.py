@@ -45,16 +45,16 @@ class InputThresholds:
                 "threshold",
                 expected=f"one for each of the {self.feature.size} bits",
                 got=f"shape {list(self.threshold.shape)}",
-                todo="give as many thresholds as features",
+                hint="give as many thresholds as features",
             )
         if not np.isfinite(self.threshold).all():
-            raise ArgumentError("threshold", expected="finite numbers", got="NaN or infinity", todo="leave such bits out")
+            raise ArgumentError("threshold", expected="finite numbers", got="NaN or infinity", hint="leave such bits out")
         if self.feature.size and not (self.feature.min() >= 0 and self.feature.max() < self.num_features):
             raise ArgumentError(
                 "feature",
                 expected=f"numbers from 0 to {self.num_features - 1}",
                 got=f"{self.feature.min()} to {self.feature.max()}",
-                todo="number the features from 0",
+                hint="number the features from 0",
             )
 
     @classmethod
@@ -78,7 +78,7 @@ class InputThresholds:
                 "x",
                 expected=f"[..., {self.num_features}], one number a feature",
                 got=f"shape {list(given.shape)}",
-                todo="flatten images to one row each",
+                hint="flatten images to one row each",
             )
         if given.dtype == np.uint8 and np.array_equal(self.feature, np.arange(self.num_features)):
             # a byte is above a number exactly if it is above its floor; comparing bytes avoids a copy in floats

@@ -24,13 +24,13 @@ __all__ = ["LogicConv2d", "OrPooling2d"]
 
 def _check_images(x: Tensor, channels: int | None) -> None:
     if not isinstance(x, Tensor) or not x.is_floating_point():
-        raise ArgumentTypeError("x", expected="a floating tensor with values from 0 to 1", got=str(x), todo="pass x.float()")
+        raise ArgumentTypeError("x", expected="a floating tensor with values from 0 to 1", got=str(x), hint="pass x.float()")
     if x.ndim < 3 or (channels is not None and x.shape[-3] != channels):
         raise ShapeError(
             "x",
             expected=f"shape (..., {'channels' if channels is None else channels}, height, width)",
             got=tuple(x.shape),
-            todo="images of one channel need x.unsqueeze(-3)",
+            hint="images of one channel need x.unsqueeze(-3)",
         )
 
 
@@ -95,15 +95,15 @@ class LogicConv2d(nn.Module):
             ("channels_read", read, 1),
         ):
             if not isinstance(value, int) or isinstance(value, bool) or value < least:
-                raise ArgumentError(name, expected=f"an integer of at least {least}", got=value, todo="correct it")
+                raise ArgumentError(name, expected=f"an integer of at least {least}", got=value, hint="correct it")
         if read > in_channels:
-            raise ArgumentError("channels_read", expected=f"at most {in_channels} channels", got=read, todo="take fewer")
+            raise ArgumentError("channels_read", expected=f"at most {in_channels} channels", got=read, hint="take fewer")
         self.in_channels, self.out_channels = in_channels, out_channels
         self.receptive_field, self.depth, self.stride, self.padding = receptive_field, depth, stride, padding
         self.channels_read = channels_read
         field = read * receptive_field**2
         if field < 2:
-            raise ArgumentError("receptive_field", expected="at least two signals", got=field, todo="take a larger one")
+            raise ArgumentError("receptive_field", expected="at least two signals", got=field, hint="take a larger one")
         self.register_buffer("leaves", _draw_leaves(in_channels, read, receptive_field**2, out_channels, 2**depth, seed))
         shared = {
             "parametrisation": parametrisation,
@@ -148,7 +148,7 @@ class LogicConv2d(nn.Module):
                 "x",
                 expected=f"an image of at least {self.receptive_field} by {self.receptive_field} with its padding",
                 got=f"{height} by {width}",
-                todo="pad it or take a smaller receptive field",
+                hint="pad it or take a smaller receptive field",
             )
         return found[0], found[1]
 
@@ -226,11 +226,11 @@ class OrPooling2d(nn.Module):
         stride = kernel_size if stride is None else stride
         for name, value, least in (("kernel_size", kernel_size, 1), ("stride", stride, 1), ("padding", padding, 0)):
             if not isinstance(value, int) or isinstance(value, bool) or value < least:
-                raise ArgumentError(name, expected=f"an integer of at least {least}", got=value, todo="correct it")
+                raise ArgumentError(name, expected=f"an integer of at least {least}", got=value, hint="correct it")
         if padding > kernel_size // 2:
-            raise ArgumentError("padding", expected="at most half of the window", got=padding, todo="take less")
+            raise ArgumentError("padding", expected="at most half of the window", got=padding, hint="take less")
         if relaxation not in ("max", "probabilistic"):
-            raise UnknownNameError("relaxation", expected="max or probabilistic", got=relaxation, todo="take one of them")
+            raise UnknownNameError("relaxation", expected="max or probabilistic", got=relaxation, hint="take one of them")
         self.kernel_size, self.stride, self.padding, self.relaxation = kernel_size, stride, padding, relaxation
 
     def settings(self) -> dict[str, Any]:

@@ -23,10 +23,10 @@ def check_signals(x: Tensor, features: int) -> None:
             "x",
             expected="a floating tensor with values from 0 to 1",
             got=str(x.dtype) if isinstance(x, Tensor) else type(x).__name__,
-            todo="pass bits as x.float()",
+            hint="pass bits as x.float()",
         )
     if x.ndim == 0 or x.shape[-1] != features:
-        raise ShapeError("x", expected=f"shape (..., {features})", got=tuple(x.shape), todo="the layer was made for this width")
+        raise ShapeError("x", expected=f"shape (..., {features})", got=tuple(x.shape), hint="the layer was made for this width")
 
 
 class LogicDense(nn.Module):

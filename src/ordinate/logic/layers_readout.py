@@ -36,13 +36,13 @@ class GroupSum(nn.Module):
     def __init__(self, num_classes: int, tau: float = 1.0, beta: float | Sequence[float] = 0.0) -> None:
         super().__init__()
         if not isinstance(num_classes, int) or isinstance(num_classes, bool) or num_classes < 1:
-            raise ArgumentError("num_classes", expected="a positive integer", got=num_classes, todo="one a class")
+            raise ArgumentError("num_classes", expected="a positive integer", got=num_classes, hint="one a class")
         if not (tau > 0 and math.isfinite(tau)):
-            raise ArgumentError("tau", expected="a finite number above 0", got=tau, todo="1.0 leaves counts as they are")
+            raise ArgumentError("tau", expected="a finite number above 0", got=tau, hint="1.0 leaves counts as they are")
         betas = torch.tensor(beta, dtype=torch.float64)
         if betas.ndim > 1 or (betas.ndim == 1 and len(betas) != num_classes) or not torch.isfinite(betas).all():
             raise ArgumentError(
-                "beta", expected=f"a finite number, or {num_classes} of them", got=beta, todo="give one a class"
+                "beta", expected=f"a finite number, or {num_classes} of them", got=beta, hint="give one a class"
             )
         self.num_classes, self.tau = num_classes, float(tau)
         self.register_buffer("beta", betas.float().expand(num_classes).clone())
@@ -62,7 +62,7 @@ class GroupSum(nn.Module):
                 "x",
                 expected=f"shape (..., F) with F a multiple of {self.num_classes} classes",
                 got=tuple(x.shape),
-                todo="make the last layer's out_features a multiple of the number of classes",
+                hint="make the last layer's out_features a multiple of the number of classes",
             )
         counts = x.reshape(*x.shape[:-1], self.num_classes, -1).sum(-1)
         return counts / self.tau + self.beta.to(x.dtype)

@@ -52,7 +52,7 @@ class LearnedWiring(nn.Module):
                 "candidates",
                 expected=f"1 to {in_features // 2}, half of the {in_features} signals",
                 got=candidates,
-                todo="the two inputs of a gate choose among different signals",
+                hint="the two inputs of a gate choose among different signals",
             )
         self.hard, self.temperature = hard, temperature
         generator = np.random.default_rng(seed)

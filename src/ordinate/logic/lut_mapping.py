@@ -84,7 +84,7 @@ def map_luts(circuit: Circuit, inputs: int = 4) -> LutNetwork:
     [((0, 1, 2, 3), '0110100110010110')]
     """
     if not 2 <= inputs <= 6:
-        raise ArgumentError("inputs", expected="2 to 6", got=inputs, todo="an iCE40 has tables of 4")
+        raise ArgumentError("inputs", expected="2 to 6", got=inputs, hint="an iCE40 has tables of 4")
     netlist = Netlist(circuit.num_inputs)
     small = to_circuit(netlist, add_circuit(netlist, circuit), circuit)
     mapper = _Mapper(small, inputs)

@@ -21,7 +21,7 @@ from ordinate.logic.layers_convolution import LogicConv2d, OrPooling2d
 from ordinate.logic.layers_dense import LogicDense
 from ordinate.logic.layers_readout import GroupSum
 from ordinate.logic.thresholds import Thresholds
-from ordinate.tensor_files import read_tensors, write_tensors
+from ordinate.safetensors_io import read_tensors, write_tensors
 
 __all__ = ["NETWORK_SCHEMA", "LogicNetwork"]
 
@@ -46,10 +46,10 @@ class LogicNetwork(nn.Sequential):
 
     def __init__(self, *layers: nn.Module) -> None:
         if not layers:
-            raise ArgumentError("layers", expected="at least one layer", got="none", todo="pass layers from input to scores")
+            raise ArgumentError("layers", expected="at least one layer", got="none", hint="pass layers from input to scores")
         for place, layer in enumerate(layers):
             if not isinstance(layer, nn.Module):
-                raise ArgumentTypeError(f"layers[{place}]", expected="a module", got=repr(layer), todo="pass layers as such")
+                raise ArgumentTypeError(f"layers[{place}]", expected="a module", got=repr(layer), hint="pass layers as such")
         super().__init__(*layers)
 
     @property
@@ -98,7 +98,7 @@ class LogicNetwork(nn.Sequential):
             os.replace(drafts[1], path)
         except OSError as problem:
             raise OutputError(
-                str(path), expected="a place for a file", got=str(problem), todo="make its folder first"
+                str(path), expected="a place for a file", got=str(problem), hint="make its folder first"
             ) from None
 
     @classmethod
@@ -114,11 +114,11 @@ class LogicNetwork(nn.Sequential):
         tensors = path.with_name(record["tensors"])
         if not tensors.is_file():
             raise MissingDataError(
-                str(tensors), expected=f"the tensors of {path.name}", got="no such file", todo="keep both files in one folder"
+                str(tensors), expected=f"the tensors of {path.name}", got="no such file", hint="keep both files in one folder"
             )
         if hashlib.sha256(tensors.read_bytes()).hexdigest() != record["sha256"]:
             raise DataError(
-                str(tensors), expected=f"the file that {path.name} was saved with", got="another hash", todo="save it again"
+                str(tensors), expected=f"the file that {path.name} was saved with", got="another hash", hint="save it again"
             )
         state, _ = read_tensors(tensors)
         try:
@@ -126,7 +126,7 @@ class LogicNetwork(nn.Sequential):
             network.load_state_dict(state)
         except (KeyError, TypeError, RuntimeError) as problem:
             raise DataError(
-                str(path), expected="layers that fit their tensors", got=str(problem), todo="save it again"
+                str(path), expected="layers that fit their tensors", got=str(problem), hint="save it again"
             ) from None
         return network.eval()
 
@@ -134,7 +134,7 @@ class LogicNetwork(nn.Sequential):
 def _json_path(path: str | Path) -> Path:
     path = Path(path)
     if path.suffix != ".json":
-        raise ArgumentError("path", expected="a name that ends in .json", got=str(path), todo="the tensors get .safetensors")
+        raise ArgumentError("path", expected="a name that ends in .json", got=str(path), hint="the tensors get .safetensors")
     return path
 
 
@@ -142,19 +142,19 @@ def _read_record(path: Path) -> dict[str, Any]:
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise MissingDataError(str(path), expected="a saved network", got="no such file", todo="check the path") from None
+        raise MissingDataError(str(path), expected="a saved network", got="no such file", hint="check the path") from None
     except (OSError, ValueError) as problem:
-        raise DataError(str(path), expected="a saved network (JSON)", got=str(problem), todo="save it again") from None
+        raise DataError(str(path), expected="a saved network (JSON)", got=str(problem), hint="save it again") from None
     if not isinstance(record, dict) or record.get("schema") != "ordinate.logic.network":
         raise DataError(
-            str(path), expected="a file of schema ordinate.logic.network", got="another file", todo="pass one that was saved"
+            str(path), expected="a file of schema ordinate.logic.network", got="another file", hint="pass one that was saved"
         )
     if record.get("version") != NETWORK_SCHEMA:
         raise DataError(
-            str(path), expected=f"version {NETWORK_SCHEMA}", got=record.get("version"), todo="use the ordinate that saved it"
+            str(path), expected=f"version {NETWORK_SCHEMA}", got=record.get("version"), hint="use the ordinate that saved it"
         )
     if not all(isinstance(record.get(key), kind) for key, kind in (("layers", list), ("tensors", str), ("sha256", str))):
-        raise DataError(str(path), expected="layers, tensors and sha256", got="some are missing", todo="save it again")
+        raise DataError(str(path), expected="layers, tensors and sha256", got="some are missing", hint="save it again")
     return record
 
 
@@ -166,7 +166,7 @@ def _settings(layer: nn.Module) -> dict[str, Any]:
     if isinstance(layer, LogicDense | LogicConv2d | OrPooling2d | GroupSum | Thresholds):
         return layer.settings()
     raise ArgumentError(
-        "layers", expected="layers of ordinate.logic, Flatten or Unflatten", got=type(layer).__name__, todo="save it yourself"
+        "layers", expected="layers of ordinate.logic, Flatten or Unflatten", got=type(layer).__name__, hint="save it yourself"
     )
 
 

@@ -45,7 +45,7 @@ def check_names(parametrisation: str, mode: str, initialisation: str) -> None:
         ("initialisation", initialisation, INITIALISATIONS),
     ):
         if value not in known:
-            raise UnknownNameError(argument, expected=f"one of {', '.join(known)}", got=value, todo="spell it as listed")
+            raise UnknownNameError(argument, expected=f"one of {', '.join(known)}", got=value, hint="spell it as listed")
 
 
 def initial_parameters(
@@ -69,7 +69,7 @@ def initial_parameters(
     [12, 12, 12]
     """
     if not 0.5 < certainty < 1:
-        raise ArgumentError("certainty", expected="between 0.5 and 1", got=certainty, todo="0.9 is usual")
+        raise ArgumentError("certainty", expected="between 0.5 and 1", got=certainty, hint="0.9 is usual")
     numbers = PARAMETRISATIONS[parametrisation]
     generator = torch.Generator().manual_seed(seed)
     noise = torch.randn(*shape, numbers, generator=generator)

@@ -34,10 +34,10 @@ class Thresholds(nn.Module):
         values = torch.as_tensor(values, dtype=torch.float32)
         if values.ndim != 2 or not values.numel() or not torch.isfinite(values).all():
             raise ArgumentError(
-                "values", expected="finite thresholds [features, thresholds]", got=tuple(values.shape), todo="one row a feature"
+                "values", expected="finite thresholds [features, thresholds]", got=tuple(values.shape), hint="one row a feature"
             )
         if not temperature > 0:
-            raise ArgumentError("temperature", expected="above 0", got=temperature, todo="about the spread of a feature / 10")
+            raise ArgumentError("temperature", expected="above 0", got=temperature, hint="about the spread of a feature / 10")
         self.learned, self.temperature = learned, temperature
         if learned:
             self.values = nn.Parameter(values.clone())
@@ -52,9 +52,9 @@ class Thresholds(nn.Module):
         tensor([[1., 2., 3.]])
         """
         if data.ndim != 2 or not len(data):
-            raise ArgumentError("data", expected="rows of features [N, F]", got=tuple(data.shape), todo="pass training data")
+            raise ArgumentError("data", expected="rows of features [N, F]", got=tuple(data.shape), hint="pass training data")
         if count < 1:
-            raise ArgumentError("count", expected="at least 1", got=count, todo="ask for one threshold or more")
+            raise ArgumentError("count", expected="at least 1", got=count, hint="ask for one threshold or more")
         levels = torch.linspace(0, 1, count + 2, dtype=torch.float32)[1:-1]
         return cls(torch.quantile(data.float(), levels, dim=0).T, learned=learned, temperature=temperature)
 
@@ -92,7 +92,7 @@ class Thresholds(nn.Module):
             ShapeError: another number of features.
         """
         if x.ndim == 0 or x.shape[-1] != self.in_features:
-            raise ShapeError("x", expected=f"shape (..., {self.in_features})", got=tuple(x.shape), todo="one column a feature")
+            raise ShapeError("x", expected=f"shape (..., {self.in_features})", got=tuple(x.shape), hint="one column a feature")
         distance = x.unsqueeze(-1).to(self.values.dtype) - self.values
         bits = (distance > 0).to(self.values.dtype)
         if self.learned and self.training:

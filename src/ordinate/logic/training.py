@@ -144,7 +144,7 @@ def _epoch(
         optimiser.step()
         total += float(loss.detach()) * len(rows)
     if not total < float("inf"):
-        raise RefusedError("loss", expected="a finite number", got=total, todo="take a smaller learning rate or a larger tau")
+        raise RefusedError("loss", expected="a finite number", got=total, hint="take a smaller learning rate or a larger tau")
     return total / len(labels), rate
 
 
@@ -152,7 +152,7 @@ def _check(network: LogicNetwork, train: Examples, validation: Examples) -> None
     for name, (inputs, labels) in (("train", train), ("validation", validation)):
         if len(inputs) != len(labels) or not len(labels):
             raise ArgumentError(
-                name, expected="a label for each input, and inputs", got=f"{len(inputs)} and {len(labels)}", todo="pair them"
+                name, expected="a label for each input, and inputs", got=f"{len(inputs)} and {len(labels)}", hint="pair them"
             )
     with torch.no_grad():
         classes = network(train[0][:1].float()).shape[-1]
@@ -162,10 +162,10 @@ def _check(network: LogicNetwork, train: Examples, validation: Examples) -> None
                 name,
                 expected=f"labels from 0 to {classes - 1}",
                 got=f"{int(labels.min())} to {int(labels.max())}",
-                todo="number the classes from 0, or let GroupSum have more",
+                hint="number the classes from 0, or let GroupSum have more",
             )
     missing = sorted(set(range(classes)) - set(train[1].unique().tolist()))
     if missing:
         raise ArgumentError(
-            "train", expected="examples of every class", got=f"none of class {missing[0]}", todo="leave that class out"
+            "train", expected="examples of every class", got=f"none of class {missing[0]}", hint="leave that class out"
         )

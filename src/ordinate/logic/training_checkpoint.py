@@ -9,11 +9,11 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from ordinate.atomic_io import atomic_write
 from ordinate.errors import DataError
 from ordinate.logic.network import LogicNetwork
 from ordinate.logic.training_settings import EpochReport, TrainingSettings
-from ordinate.tensor_files import read_tensors, write_tensors
-from ordinate.whole_files import write_whole
+from ordinate.safetensors_io import read_tensors, write_tensors
 
 __all__ = ["load_training", "save_training"]
 
@@ -45,7 +45,7 @@ def save_training(
         "reports": json.dumps([asdict(report) for report in reports]),
     }
     own = {name: value.clone() for name, value in tensors.items()}  # the file refuses tensors that share memory
-    write_whole(path, lambda draft: write_tensors(draft, own, told))
+    atomic_write(path, lambda draft: write_tensors(draft, own, told))
 
 
 def load_training(
@@ -58,13 +58,13 @@ def load_training(
     """
     tensors, told = read_tensors(path)
     if told.get("ordinate_logic_training") != _VERSION:
-        raise DataError(str(path), expected="a checkpoint of training", got="another file", todo="remove it to start anew")
+        raise DataError(str(path), expected="a checkpoint of training", got="another file", hint="remove it to start anew")
     if json.loads(told["settings"]) != asdict(settings):
         raise DataError(
             str(path),
             expected=f"a checkpoint of these settings {asdict(settings)}",
             got=told["settings"],
-            todo="remove it to start anew, or train with its settings",
+            hint="remove it to start anew, or train with its settings",
         )
 
     def of(prefix: str) -> dict[str, Tensor]:
@@ -78,7 +78,7 @@ def load_training(
         optimiser.load_state_dict(state)
     except (RuntimeError, KeyError, ValueError) as problem:
         raise DataError(
-            str(path), expected="a checkpoint of this network", got=str(problem).splitlines()[0], todo="remove it to start anew"
+            str(path), expected="a checkpoint of this network", got=str(problem).splitlines()[0], hint="remove it to start anew"
         ) from None
     torch.set_rng_state(tensors["draws"])
     return [EpochReport(**report) for report in json.loads(told["reports"])], of("best.")

@@ -48,13 +48,13 @@ class TrainingSettings:
         for name, least in (("epochs", 1), ("batch_size", 1), ("warmup_steps", 0), ("patience", 1)):
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or value < least:
-                raise ArgumentError(name, expected=f"an integer of at least {least}", got=value, todo="correct it")
+                raise ArgumentError(name, expected=f"an integer of at least {least}", got=value, hint="correct it")
         if not (self.learning_rate > 0 and math.isfinite(self.learning_rate)):
-            raise ArgumentError("learning_rate", expected="above 0", got=self.learning_rate, todo="0.1 is usual")
+            raise ArgumentError("learning_rate", expected="above 0", got=self.learning_rate, hint="0.1 is usual")
         if not 0 <= self.weight_decay < 1:
-            raise ArgumentError("weight_decay", expected="from 0 to below 1", got=self.weight_decay, todo="0 is usual")
+            raise ArgumentError("weight_decay", expected="from 0 to below 1", got=self.weight_decay, hint="0 is usual")
         if self.schedule not in SCHEDULES:
-            raise UnknownNameError("schedule", expected=f"one of {', '.join(SCHEDULES)}", got=self.schedule, todo="as listed")
+            raise UnknownNameError("schedule", expected=f"one of {', '.join(SCHEDULES)}", got=self.schedule, hint="as listed")
 
     def rate(self, step: int, steps: int) -> float:
         """The learning rate of step `step` of `steps`."""

@@ -66,12 +66,12 @@ def verilog(
     check_name(name)
     if thresholds and circuit.inputs is None:
         raise RefusedError(
-            "thresholds", expected="a circuit that carries thresholds", got="one of bits", todo="leave thresholds out"
+            "thresholds", expected="a circuit that carries thresholds", got="one of bits", hint="leave thresholds out"
         )
     if gate_levels is not None and gate_levels < 1:
-        raise ArgumentError("gate_levels", expected="at least 1", got=gate_levels, todo="leave it out for no such registers")
+        raise ArgumentError("gate_levels", expected="at least 1", got=gate_levels, hint="leave it out for no such registers")
     if stage == "gates" and pipelined:
-        raise RefusedError("pipelined", expected="False with stage='gates'", got="True", todo="pipeline the whole circuit")
+        raise RefusedError("pipelined", expected="False with stage='gates'", got="True", hint="pipeline the whole circuit")
     plan = count_plan(circuit)
     module, signals = gate_module(circuit, thresholds, gate_levels if pipelined else None)
     ports = [f"input wire {input_span(circuit, thresholds)}"]
@@ -110,7 +110,7 @@ def latency(circuit: Circuit, *, gate_levels: int | None = None) -> int:
 def check_name(name: str) -> None:
     """Refuse what Verilog does not take as a name. Raises ArgumentError."""
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,62}", name) or name in _RESERVED:
-        raise ArgumentError("name", expected="a name in Verilog", got=name, todo="use letters, digits and underscores")
+        raise ArgumentError("name", expected="a name in Verilog", got=name, hint="use letters, digits and underscores")
 
 
 def zero() -> str:

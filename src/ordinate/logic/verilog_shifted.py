@@ -54,7 +54,7 @@ def _built(circuit: Circuit, name: str, clocks: int) -> tuple[str, int]:
     check_name(name)
     if clocks < 2:
         raise ArgumentError(
-            "clocks", expected="at least 2", got=clocks, todo="use the pipelined module, which takes one a clock"
+            "clocks", expected="at least 2", got=clocks, hint="use the pipelined module, which takes one a clock"
         )
     plan = count_plan(circuit)
     module, signals = gate_module(circuit, False, None)

@@ -21,7 +21,7 @@ __all__ = ["WIRINGS", "given_wiring", "local_wiring", "make_wiring", "random_wir
 def _check_sizes(in_features: int, out_features: int) -> None:
     for name, value, least in (("in_features", in_features, 2), ("out_features", out_features, 1)):
         if not isinstance(value, int) or isinstance(value, bool) or value < least:
-            raise ArgumentError(name, expected=f"an integer of at least {least}", got=value, todo="a gate reads two signals")
+            raise ArgumentError(name, expected=f"an integer of at least {least}", got=value, hint="a gate reads two signals")
 
 
 def random_wiring(in_features: int, out_features: int, seed: int = 0) -> Tensor:
@@ -71,7 +71,7 @@ def unique_wiring(in_features: int, out_features: int, seed: int = 0) -> Tensor:
             "out_features",
             expected=f"at most {pairs:,}, the pairs of {in_features:,} inputs",
             got=out_features,
-            todo="take fewer gates or the random wiring",
+            hint="take fewer gates or the random wiring",
         )
     generator = np.random.default_rng(seed)
     chosen = generator.choice(pairs, size=out_features, replace=False)
@@ -101,9 +101,9 @@ def local_wiring(grid: tuple[int, int, int], out_features: int, radius: int = 2,
     """
     channels, height, width = grid
     if min(grid) < 1 or height * width * channels < 2:
-        raise ArgumentError("grid", expected="channels, height and width of at least two signals", got=grid, todo="give all 3")
+        raise ArgumentError("grid", expected="channels, height and width of at least two signals", got=grid, hint="give all 3")
     if radius < 1:
-        raise ArgumentError("radius", expected="at least 1", got=radius, todo="a neighbourhood needs more than one cell")
+        raise ArgumentError("radius", expected="at least 1", got=radius, hint="a neighbourhood needs more than one cell")
     _check_sizes(channels * height * width, out_features)
     generator = np.random.default_rng(seed)
     cells = height * width
@@ -153,16 +153,16 @@ def given_wiring(wiring: Tensor, in_features: int, out_features: int) -> Tensor:
             "wiring",
             expected="an integer tensor; numbers of signals are exact only so",
             got=str(wiring.dtype) if isinstance(wiring, Tensor) else type(wiring).__name__,
-            todo="pass torch.int64",
+            hint="pass torch.int64",
         )
     if tuple(wiring.shape) != (2, out_features):
-        raise ArgumentError("wiring", expected=f"shape (2, {out_features})", got=tuple(wiring.shape), todo="one column a gate")
+        raise ArgumentError("wiring", expected=f"shape (2, {out_features})", got=tuple(wiring.shape), hint="one column a gate")
     if wiring.numel() and (int(wiring.min()) < 0 or int(wiring.max()) >= in_features):
         raise ArgumentError(
             "wiring",
             expected=f"signals 0 to {in_features - 1}",
             got=f"{int(wiring.min())} to {int(wiring.max())}",
-            todo="number signals from 0",
+            hint="number signals from 0",
         )
     return wiring.to(torch.int64).contiguous()
 
@@ -192,6 +192,6 @@ def make_wiring(wiring: str | Tensor, in_features: int, out_features: int, seed:
             "wiring",
             expected=f"one of {', '.join(WIRINGS)}, learned, or a tensor",
             got=wiring,
-            todo="local wirings are made by local_wiring(grid, ...) and passed as a tensor",
+            hint="local wirings are made by local_wiring(grid, ...) and passed as a tensor",
         )
     return WIRINGS[wiring](in_features, out_features, seed)

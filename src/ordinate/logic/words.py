@@ -49,7 +49,7 @@ def as_bits(bits: Any, num_inputs: int, argument: str = "bits") -> npt.NDArray[n
             argument,
             expected=f"[..., {num_inputs}], one bit an input",
             got=f"shape {list(given.shape)}",
-            todo="give every input of the circuit, in its order",
+            hint="give every input of the circuit, in its order",
         )
     if given.dtype == np.bool_:
         return given
@@ -59,7 +59,7 @@ def as_bits(bits: Any, num_inputs: int, argument: str = "bits") -> npt.NDArray[n
             argument,
             expected="bits, 0 or 1",
             got=f"the value {wrong[0]}" if len(wrong) else f"values of {given.dtype}",
-            todo="binarise them first: the circuit's thresholds do that, or compare them with a number",
+            hint="binarise them first: the circuit's thresholds do that, or compare them with a number",
         )
     return given.astype(np.bool_)
 

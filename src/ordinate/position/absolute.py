@@ -11,11 +11,11 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
+from ordinate.arguments import check_integer
 from ordinate.errors import ArgumentError, PositionRangeError
 from ordinate.frequencies import check_base
 from ordinate.position.indices import check_positions
 from ordinate.position.resampling import Interpolation, resample
-from ordinate.shapes import check_size
 
 __all__ = ["LearnedTable", "NoPosition", "Sinusoidal"]
 
@@ -74,12 +74,12 @@ class Sinusoidal(nn.Module):
         ladder: Literal["vaswani", "tensor2tensor"] | None = None,
     ) -> None:
         super().__init__()
-        check_size("dim", dim)
+        check_integer("dim", dim, minimum=1)
         check_base(base)
         if layout not in ("interleaved", "half"):
-            raise ArgumentError("layout", expected="'interleaved' or 'half'", got=layout, todo="Vaswani 2017 is interleaved")
+            raise ArgumentError("layout", expected="'interleaved' or 'half'", got=layout, hint="Vaswani 2017 is interleaved")
         if ladder not in (None, "vaswani", "tensor2tensor"):
-            raise ArgumentError("ladder", expected="'vaswani' or 'tensor2tensor'", got=ladder, todo="leave it out")
+            raise ArgumentError("ladder", expected="'vaswani' or 'tensor2tensor'", got=ladder, hint="leave it out")
         self.dim, self.layout, self.base = dim, layout, base
         self.ladder = ladder or ("vaswani" if layout == "interleaved" else "tensor2tensor")
 
@@ -148,9 +148,9 @@ class LearnedTable(nn.Module):
 
     def __init__(self, num_positions: int, dim: int, *, row_offset: int = 0) -> None:
         super().__init__()
-        check_size("num_positions", num_positions)
-        check_size("dim", dim)
-        check_size("row_offset", row_offset, least=0)
+        check_integer("num_positions", num_positions, minimum=1)
+        check_integer("dim", dim, minimum=1)
+        check_integer("row_offset", row_offset, minimum=0)
         self.num_positions, self.dim, self.row_offset = num_positions, dim, row_offset
         self.weight = nn.Parameter(torch.empty(num_positions + row_offset, dim))
         self.reset_parameters()
@@ -175,14 +175,14 @@ class LearnedTable(nn.Module):
                     "positions",
                     expected="positions of 0 or more",
                     got=lowest,
-                    todo="a row of the table is no distance: shift them",
+                    hint="a row of the table is no distance: shift them",
                 )
             if highest >= self.num_positions:
                 raise PositionRangeError(
                     "positions",
                     expected=f"positions below num_positions ({self.num_positions})",
                     got=highest,
-                    todo="shorten the input, or use an encoding without a table (Sinusoidal, Rotary, ALiBi)",
+                    hint="shorten the input, or use an encoding without a table (Sinusoidal, Rotary, ALiBi)",
                 )
         return nn.functional.embedding(positions.long() + self.row_offset, self.weight)
 

@@ -12,9 +12,9 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
+from ordinate.alibi_slopes import alibi_slopes
 from ordinate.errors import ArgumentError
 from ordinate.position.distance_bias import DistanceBias, ScoreMod, pair_distance
-from ordinate.slopes import alibi_slopes
 
 __all__ = ["ALiBi", "alibi_slopes"]
 
@@ -63,7 +63,7 @@ class ALiBi(DistanceBias):
                     "slopes",
                     expected=f"{num_heads} finite numbers, one a head",
                     got=list(self._initial),
-                    todo="leave it out for the published rule",
+                    hint="leave it out for the published rule",
                 )
         self.num_heads, self.rule, self.symmetric, self.max_exponent = num_heads, rule, symmetric, max_exponent
         self.learned = learned

@@ -17,8 +17,9 @@ from typing import Literal, NamedTuple, get_args
 import torch
 from torch import Tensor
 
+from ordinate.arguments import check_integer
 from ordinate.errors import ArgumentError, ArgumentTypeError, ShapeError
-from ordinate.shapes import check_shape, check_size
+from ordinate.shapes import check_shape
 
 __all__ = ["Coordinates", "Grid", "following", "grid", "multimodal", "on_every_axis", "padded", "reading_order"]
 
@@ -79,7 +80,7 @@ def grid(
     _check_sides("size", size)
     check_coordinates(coordinates)
     if normalise not in ("separate", "max", "min"):
-        raise ArgumentError("normalise", expected="'separate', 'max' or 'min'", got=normalise, todo="leave it out")
+        raise ArgumentError("normalise", expected="'separate', 'max' or 'min'", got=normalise, hint="leave it out")
     if reference is not None:
         _check_sides("reference", tuple(reference))
         if coordinates != "pixel" or len(reference) != len(size):
@@ -87,9 +88,9 @@ def grid(
                 "reference",
                 expected=f"{len(size)} sizes, with coordinates='pixel'",
                 got=f"{tuple(reference)} with {coordinates!r}",
-                todo="the other coordinates do not depend on the size of the grid in training",
+                hint="the other coordinates do not depend on the size of the grid in training",
             )
-    check_size("prefix", prefix, least=0)
+    check_integer("prefix", prefix, minimum=0)
     _check_merge("size", size, merge)
 
     along = []
@@ -148,13 +149,13 @@ def multimodal(
     >>> multimodal([2, Grid(1, 2, 2), 1]).T.tolist()
     [[0, 1, 2, 2, 2, 2, 4], [0, 1, 2, 2, 3, 3, 4], [0, 1, 2, 3, 2, 3, 4]]
     """
-    check_size("spatial_merge", spatial_merge)
+    check_integer("spatial_merge", spatial_merge, minimum=1)
     if tokens_per_second is not None and not (math.isfinite(tokens_per_second) and tokens_per_second > 0):
-        raise ArgumentError("tokens_per_second", expected="a positive number", got=tokens_per_second, todo="see the config")
+        raise ArgumentError("tokens_per_second", expected="a positive number", got=tokens_per_second, hint="see the config")
     rows, start = [torch.zeros(0, 3, dtype=torch.int64, device=device)], 0
     for part in parts:
         if isinstance(part, int) and not isinstance(part, bool):
-            check_size("parts", part, least=0)
+            check_integer("parts", part, minimum=0)
             row = torch.arange(part, device=device).unsqueeze(-1).expand(-1, 3)
         else:
             row = _patches(part, spatial_merge, tokens_per_second, device)
@@ -183,7 +184,7 @@ def following(positions: Tensor) -> Tensor:
     """
     sizes = check_shape("positions", positions, "T A | B T A")
     if sizes["T"] == 0:
-        raise ShapeError("positions", expected="at least one token", got="none", todo="an empty row continues at 0")
+        raise ShapeError("positions", expected="at least one token", got="none", hint="an empty row continues at 0")
     return positions.long().amax((-2, -1)) + 1
 
 
@@ -194,7 +195,7 @@ def on_every_axis(positions: Tensor, axes: int) -> Tensor:
     [[4, 4, 4], [5, 5, 5]]
     """
     check_shape("positions", positions, "T | B T")
-    check_size("axes", axes)
+    check_integer("axes", axes, minimum=1)
     return positions.unsqueeze(-1).expand(*positions.shape, axes)
 
 
@@ -217,9 +218,9 @@ def padded(rows: Sequence[Tensor], side: Literal["left", "right"] = "left") -> t
     [[0, 1, 2], [0, 0, 0]]
     """
     if side not in ("left", "right"):
-        raise ArgumentError("side", expected="'left' or 'right'", got=side, todo="generation pads on the left")
+        raise ArgumentError("side", expected="'left' or 'right'", got=side, hint="generation pads on the left")
     if not rows or any(len(row) == 0 for row in rows):
-        raise ArgumentError("rows", expected="at least one row, none empty", got=[len(row) for row in rows], todo="drop it")
+        raise ArgumentError("rows", expected="at least one row, none empty", got=[len(row) for row in rows], hint="drop it")
     longest = max(len(row) for row in rows)
     filled, real = [], []
     for row in rows:
@@ -271,7 +272,7 @@ def check_coordinates(coordinates: str) -> None:
     """Raise unless `coordinates` is a name that `grid` knows."""
     if coordinates not in get_args(Coordinates):
         raise ArgumentError(
-            "coordinates", expected=f"one of {list(get_args(Coordinates))}", got=coordinates, todo="leave it out for 'pixel'"
+            "coordinates", expected=f"one of {list(get_args(Coordinates))}", got=coordinates, hint="leave it out for 'pixel'"
         )
 
 
@@ -282,7 +283,7 @@ def _patches(part: object, merge: int, tokens_per_second: float | None, device: 
             "parts",
             expected="a number of text tokens, or Grid(frames, height, width) with or without seconds per frame",
             got=part if isinstance(part, tuple | list) else type(part).__name__,
-            todo="an image is Grid(1, height, width)",
+            hint="an image is Grid(1, height, width)",
         )
     frames, height, width, seconds = Grid(*part)
     _check_sides("parts", (frames, height, width))
@@ -295,30 +296,30 @@ def _patches(part: object, merge: int, tokens_per_second: float | None, device: 
             "tokens_per_second",
             expected="a number, since a part says how many seconds a frame lasts",
             got=None,
-            todo="take it from vision_config, or drop the seconds (Qwen2-VL counts frames)",
+            hint="take it from vision_config, or drop the seconds (Qwen2-VL counts frames)",
         )
     if not (math.isfinite(seconds) and seconds >= 0):
-        raise ArgumentError("parts", expected="seconds per frame, 0 or more", got=seconds, todo="temporal_patch_size / fps")
+        raise ArgumentError("parts", expected="seconds per frame, 0 or more", got=seconds, hint="temporal_patch_size / fps")
     # 2/30 of a second is no float: without the guard frame 15 could fall just below its whole number
     times = (torch.arange(frames, dtype=torch.float64) * (seconds * tokens_per_second) + 1e-9).floor().long()
     return torch.cat((times.to(patches)[patches[:, :1]], patches[:, 1:]), dim=-1)
 
 
 def _check_merge(name: str, size: Sequence[int], merge: int) -> None:
-    check_size("merge", merge)
+    check_integer("merge", merge, minimum=1)
     if size[-2] % merge or size[-1] % merge:
         raise ArgumentError(
             name,
             expected=f"a height and width that the merge ({merge}) divides",
             got=tuple(size[-2:]),
-            todo="pass the grid of patches before the merge, or a merge of 1",
+            hint="pass the grid of patches before the merge, or a merge of 1",
         )
 
 
 def _check_sides(name: str, size: Sequence[int]) -> None:
     if len(size) not in (2, 3):
         raise ArgumentError(
-            name, expected="(height, width) or (frames, height, width)", got=tuple(size), todo="pass two or three sizes"
+            name, expected="(height, width) or (frames, height, width)", got=tuple(size), hint="pass two or three sizes"
         )
     for cells in size:
-        check_size(name, cells)
+        check_integer(name, cells, minimum=1)

@@ -89,21 +89,21 @@ class AxialRotary(nn.Module):
         check_rotary_dim("head_dim", head_dim)
         check_layout(layout)
         if axes not in (2, 3):
-            raise ArgumentError("axes", expected="2 or 3", got=axes, todo="one axis is Rotary")
+            raise ArgumentError("axes", expected="2 or 3", got=axes, hint="one axis is Rotary")
         check_base(base)
         if ladder not in get_args(Ladder):
             raise ArgumentError(
-                "ladder", expected=f"one of {list(get_args(Ladder))}", got=ladder, todo="leave it out for 'own'"
+                "ladder", expected=f"one of {list(get_args(Ladder))}", got=ladder, hint="leave it out for 'own'"
             )
         if (ladder in ("linear", "octaves")) != (resolution is not None):
             raise ArgumentError(
                 "resolution",
                 expected="a number for the ladders 'linear' and 'octaves', and None for the others",
                 got=f"{resolution} with ladder={ladder!r}",
-                todo="timm's max_res is 224",
+                hint="timm's max_res is 224",
             )
         if resolution is not None and not (math.isfinite(resolution) and resolution > 2):
-            raise ArgumentError("resolution", expected="a finite number above 2", got=resolution, todo="timm's is 224")
+            raise ArgumentError("resolution", expected="a finite number above 2", got=resolution, hint="timm's is 224")
         check_coordinates(coordinates)
         pairs = head_dim // 2
         if sections is None and pairs % axes:
@@ -111,15 +111,15 @@ class AxialRotary(nn.Module):
                 "sections",
                 expected=f"pairs for each axis, since {axes} axes do not share {pairs} pairs equally",
                 got=None,
-                todo=f"for example {(pairs // axes,) * axes}, which leaves {head_dim - 2 * axes * (pairs // axes)} channels",
+                hint=f"for example {(pairs // axes,) * axes}, which leaves {head_dim - 2 * axes * (pairs // axes)} channels",
             )
         shares = (pairs // axes,) * axes if sections is None else check_sections(sections, pairs, exact=False)
         if len(shares) != axes:
-            raise ArgumentError("sections", expected=f"one number for each of {axes} axes", got=shares, todo="check axes")
+            raise ArgumentError("sections", expected=f"one number for each of {axes} axes", got=shares, hint="check axes")
         if ladder == "dealt" and len(set(shares)) > 1:
-            raise ArgumentError("sections", expected="equal sections with ladder='dealt'", got=shares, todo="leave it out")
+            raise ArgumentError("sections", expected="equal sections with ladder='dealt'", got=shares, hint="leave it out")
         if order is not None and sorted(order) != list(range(axes)):
-            raise ArgumentError("order", expected=f"each of {list(range(axes))} once", got=tuple(order), todo="(1, 0), say")
+            raise ArgumentError("order", expected=f"each of {list(range(axes))} once", got=tuple(order), hint="(1, 0), say")
         if reference is not None:
             grid(*reference, reference=reference, coordinates=coordinates)  # raises where the two do not go together
         self._settings: dict[str, Any] = {
@@ -167,7 +167,7 @@ class AxialRotary(nn.Module):
                 "convention",
                 expected=f"one of {sorted(AXIAL_CONVENTIONS)}",
                 got=convention,
-                todo="or give the settings themselves",
+                hint="or give the settings themselves",
             )
         return cls(head_dim, **(AXIAL_CONVENTIONS[convention] | changes))
 

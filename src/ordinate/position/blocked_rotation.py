@@ -19,7 +19,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ordinate.fresh_memory import in_large_pages
+from ordinate.huge_pages import in_large_pages
 from ordinate.position.rotation_inputs import lies_as_complex
 
 __all__ = ["BlockedRotation", "rotate_blocks"]

@@ -33,10 +33,10 @@ def bucket_borders(num_buckets: int, max_distance: int) -> tuple[int, ...]:
     """
     for name, number in (("num_buckets", num_buckets), ("max_distance", max_distance)):
         if isinstance(number, bool) or not isinstance(number, int):
-            raise ArgumentTypeError(name, expected="an int", got=type(number).__name__, todo="pass a whole number")
+            raise ArgumentTypeError(name, expected="an int", got=type(number).__name__, hint="pass a whole number")
     if num_buckets < 2:
         raise ArgumentError(
-            "num_buckets", expected="at least 2 for each direction", got=num_buckets, todo="T5 has 32, 16 a direction"
+            "num_buckets", expected="at least 2 for each direction", got=num_buckets, hint="T5 has 32, 16 a direction"
         )
     exact = num_buckets // 2
     if max_distance <= exact:
@@ -44,7 +44,7 @@ def bucket_borders(num_buckets: int, max_distance: int) -> tuple[int, ...]:
             "max_distance",
             expected=f"more than {exact}, the distances that have a bucket of their own",
             got=max_distance,
-            todo="raise it, or take fewer buckets: the wide half would have nothing to cover",
+            hint="raise it, or take fewer buckets: the wide half would have nothing to cover",
         )
     wide = num_buckets - exact
     borders = list(range(1, exact + 1))
@@ -110,7 +110,7 @@ class T5Bias(DistanceBias):
         """
         if distance.is_floating_point() or distance.dtype is torch.bool:
             raise ArgumentTypeError(
-                "distance", expected="integers: a bucket holds whole tokens", got=str(distance.dtype), todo="pass whole numbers"
+                "distance", expected="integers: a bucket holds whole tokens", got=str(distance.dtype), hint="pass whole numbers"
             )
         distance = distance.long()
         borders = torch.tensor(self._borders, device=distance.device)

@@ -45,17 +45,17 @@ def unix_seconds(times: np.ndarray | Sequence[datetime | np.datetime64], *, devi
     if moments and len(moments) == len(listed):
         if any(moment.tzinfo is None for moment in moments):
             raise ArgumentError(
-                "times", expected="datetimes with a time zone", got="one without", todo="add tzinfo=datetime.timezone.utc"
+                "times", expected="datetimes with a time zone", got="one without", hint="add tzinfo=datetime.timezone.utc"
             )
         stamps = np.array([(moment - _START) // timedelta(microseconds=1) for moment in moments], "datetime64[us]")
     else:
         stamps = np.asarray(times)
         if stamps.dtype.kind != "M":
             raise ArgumentTypeError(
-                "times", expected="datetime64 values or datetimes", got=str(stamps.dtype), todo="numbers need no conversion"
+                "times", expected="datetime64 values or datetimes", got=str(stamps.dtype), hint="numbers need no conversion"
             )
     if np.isnat(stamps).any():
-        raise ArgumentError("times", expected="times", got="NaT (not a time)", todo="drop the missing rows")
+        raise ArgumentError("times", expected="times", got="NaT (not a time)", hint="drop the missing rows")
     whole = stamps.astype("datetime64[s]")
     rest = (stamps - whole.astype(stamps.dtype)) / np.timedelta64(1, "s") if whole.size else np.zeros(0)
     seconds_since = whole.astype(np.int64)

@@ -82,10 +82,10 @@ def build(spec: PositionSpec) -> nn.Module:
     Rotary(64, layout='half', base=500000.0)
     """
     if not isinstance(spec, PositionSpec):
-        raise ArgumentTypeError("spec", expected="a PositionSpec", got=type(spec).__name__, todo="see ordinate.spec")
+        raise ArgumentTypeError("spec", expected="a PositionSpec", got=type(spec).__name__, hint="see ordinate.spec")
     kind = ENCODINGS.get(spec.encoding)
     if kind is None:
-        raise ArgumentError("encoding", expected=f"one of {sorted(ENCODINGS)}", got=spec.encoding, todo="spell it so")
+        raise ArgumentError("encoding", expected=f"one of {sorted(ENCODINGS)}", got=spec.encoding, hint="spell it so")
     settings: dict[str, Any] = {
         name: build(PositionSpec.from_dict(value)) if isinstance(value, Mapping) and "encoding" in value else value
         for name, value in spec.settings.items()
@@ -98,5 +98,5 @@ def build(spec: PositionSpec) -> nn.Module:
         if isinstance(error, ArgumentTypeError):
             raise
         raise ArgumentError(
-            "settings", expected=f"the arguments of {kind.__name__}", got=sorted(settings), todo=f"{error}"
+            "settings", expected=f"the arguments of {kind.__name__}", got=sorted(settings), hint=f"{error}"
         ) from error

@@ -36,7 +36,7 @@ Way = Literal["auto", "skew", "general"]
 def check_way(impl: str) -> None:
     """Raise unless `impl` names one of the ways."""
     if impl not in ("auto", "skew", "general"):
-        raise ArgumentError("impl", expected="'auto', 'skew' or 'general'", got=impl, todo="leave it out for 'auto'")
+        raise ArgumentError("impl", expected="'auto', 'skew' or 'general'", got=impl, hint="leave it out for 'auto'")
 
 
 def check_content(
@@ -60,7 +60,7 @@ def check_content(
     for name, tensor in (("query", query), ("key", key if needs_key else query)):
         if tensor is None:
             raise ArgumentError(
-                name, expected="the tensor itself: this term depends on content", got=None, todo="pass query and key"
+                name, expected="the tensor itself: this term depends on content", got=None, hint="pass query and key"
             )
     assert query is not None
     wanted = {letter: size for letter, size in (("H", num_heads), ("D", head_dim)) if size is not None}
@@ -75,7 +75,7 @@ def check_content(
                 "key",
                 expected=f"a number of key-value heads that divides the {sizes['H']} query heads",
                 got=of_key["G"],
-                todo="queries share key-value heads in equal groups",
+                hint="queries share key-value heads in equal groups",
             )
         keys = key.to(torch.promote_types(key.dtype, torch.float32))
     else:
@@ -116,7 +116,7 @@ def takes_skew(impl: Way, query_positions: Tensor, key_positions: Tensor) -> boo
             "impl",
             expected="positions that rise by one from token to token, with one offset for the whole batch",
             got="padding, packed documents or another order, which 'skew' would score wrongly",
-            todo="take impl='general' or 'auto'",
+            hint="take impl='general' or 'auto'",
         )
     return unbroken
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from ordinate.arguments import check_integer
 from ordinate.errors import ArgumentTypeError
 from ordinate.position.content_bias import check_content, grouped_product, usual_scale
 from ordinate.position.distance_bias import distances
 from ordinate.position.protocols import biases_scores
-from ordinate.shapes import check_size
 
 __all__ = ["DAPE", "CoPE"]
 
@@ -52,8 +52,8 @@ class CoPE(nn.Module):
 
     def __init__(self, head_dim: int, num_positions: int, *, scaled: bool = True) -> None:
         super().__init__()
-        check_size("head_dim", head_dim)
-        check_size("num_positions", num_positions)
+        check_integer("head_dim", head_dim, minimum=1)
+        check_integer("num_positions", num_positions, minimum=1)
         self.head_dim, self.num_positions, self.scaled = head_dim, num_positions, scaled
         self.embedding = nn.Parameter(torch.empty(num_positions, head_dim))
         self.reset_parameters()
@@ -145,9 +145,9 @@ class DAPE(nn.Module):
                 "base",
                 expected="a bias that depends on positions alone (ALiBi, Kerple, FIRE, T5Bias)",
                 got=type(base).__name__,
-                todo="for example DAPE(ALiBi(num_heads))",
+                hint="for example DAPE(ALiBi(num_heads))",
             )
-        check_size("hidden_size", hidden_size)
+        check_integer("hidden_size", hidden_size, minimum=1)
         self.base, self.hidden_size = base, hidden_size
         self.num_heads: int = base.num_heads
         self.first = nn.Linear(2 * self.num_heads, hidden_size)

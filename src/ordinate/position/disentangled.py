@@ -13,11 +13,11 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
+from ordinate.arguments import check_integer
 from ordinate.errors import ArgumentError, RefusedError
 from ordinate.position.content_bias import Way, check_content, check_way, scores_by_row, takes_skew
 from ordinate.position.distance_bias import distances
 from ordinate.position.skew import ladder_distances, skewed_scores
-from ordinate.shapes import check_size
 
 __all__ = ["DisentangledRelative"]
 
@@ -74,15 +74,15 @@ class DisentangledRelative(nn.Module):
         impl: Way = "auto",
     ) -> None:
         super().__init__()
-        check_size("num_heads", num_heads)
-        check_size("head_dim", head_dim)
-        check_size("max_distance", max_distance)
+        check_integer("num_heads", num_heads, minimum=1)
+        check_integer("head_dim", head_dim, minimum=1)
+        check_integer("max_distance", max_distance, minimum=1)
         hidden = num_heads * head_dim if hidden_size is None else hidden_size
-        check_size("hidden_size", hidden)
+        check_integer("hidden_size", hidden, minimum=1)
         if num_buckets is not None:
             _check_buckets(num_buckets, max_distance)
         if not terms or len(set(terms)) != len(terms) or not set(terms) <= set(_TERMS):
-            raise ArgumentError("terms", expected="'c2p', 'p2c' or both", got=list(terms), todo="released models have both")
+            raise ArgumentError("terms", expected="'c2p', 'p2c' or both", got=list(terms), hint="released models have both")
         check_way(impl)
         self.num_heads, self.head_dim, self.max_distance, self.num_buckets = num_heads, head_dim, max_distance, num_buckets
         self.terms, self.hidden_size = tuple(term for term in _TERMS if term in terms), hidden
@@ -127,7 +127,7 @@ class DisentangledRelative(nn.Module):
         """
         if not self.shared_projections:
             raise ArgumentError(
-                "shared_projections", expected="True", got=False, todo="build it with shared_projections=True to share"
+                "shared_projections", expected="True", got=False, hint="build it with shared_projections=True to share"
             )
         self._shared = (query_projection, key_projection)
 
@@ -203,7 +203,7 @@ class DisentangledRelative(nn.Module):
                     "shared_projections",
                     expected="the attention's query and key projections",
                     got="none handed over",
-                    todo="call share(query_projection, key_projection) once",
+                    hint="call share(query_projection, key_projection) once",
                 )
             to_query = self._shared[0] if "p2c" in self.terms else None
             to_key = self._shared[1] if "c2p" in self.terms else None
@@ -240,13 +240,13 @@ class DisentangledRelative(nn.Module):
 
 
 def _check_buckets(num_buckets: int, max_distance: int) -> None:
-    check_size("num_buckets", num_buckets, least=2)
+    check_integer("num_buckets", num_buckets, minimum=2)
     if num_buckets % 2:
-        raise ArgumentError("num_buckets", expected="an even number", got=num_buckets, todo="half are past, half future")
+        raise ArgumentError("num_buckets", expected="an even number", got=num_buckets, hint="half are past, half future")
     if max_distance - 1 <= num_buckets // 2:
         raise ArgumentError(
             "max_distance",
             expected=f"more than {num_buckets // 2 + 1}, past the half of num_buckets that is told apart exactly",
             got=max_distance,
-            todo="v3 has 512 with 256 buckets; leave num_buckets out to tell every distance apart",
+            hint="v3 has 512 with 256 buckets; leave num_buckets out to tell every distance apart",
         )

@@ -34,10 +34,10 @@ def check_num_heads(num_heads: int) -> None:
     """Raise unless `num_heads` is a positive int."""
     if isinstance(num_heads, bool) or not isinstance(num_heads, int):
         raise ArgumentTypeError(
-            "num_heads", expected="an int", got=type(num_heads).__name__, todo="pass the number of query heads"
+            "num_heads", expected="an int", got=type(num_heads).__name__, hint="pass the number of query heads"
         )
     if num_heads < 1:
-        raise ArgumentError("num_heads", expected="at least 1", got=num_heads, todo="pass the number of query heads")
+        raise ArgumentError("num_heads", expected="at least 1", got=num_heads, hint="pass the number of query heads")
 
 
 class DistanceBias(nn.Module, ABC):

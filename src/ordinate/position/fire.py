@@ -52,14 +52,14 @@ class FIRE(nn.Module):
         super().__init__()
         check_num_heads(num_heads)
         if isinstance(hidden_dim, bool) or not isinstance(hidden_dim, int):
-            raise ArgumentTypeError("hidden_dim", expected="an int", got=type(hidden_dim).__name__, todo="pass a width")
+            raise ArgumentTypeError("hidden_dim", expected="an int", got=type(hidden_dim).__name__, hint="pass a width")
         if hidden_dim < 1:
-            raise ArgumentError("hidden_dim", expected="at least 1", got=hidden_dim, todo="the paper has 32")
+            raise ArgumentError("hidden_dim", expected="at least 1", got=hidden_dim, hint="the paper has 32")
         for name, start in (("initial_c", initial_c), ("initial_threshold", initial_threshold)):
             if isinstance(start, bool) or not isinstance(start, int | float):
-                raise ArgumentTypeError(name, expected="a positive number", got=type(start).__name__, todo="leave it out")
+                raise ArgumentTypeError(name, expected="a positive number", got=type(start).__name__, hint="leave it out")
             if not (math.isfinite(start) and start > 0):
-                raise ArgumentError(name, expected="a positive number", got=start, todo="leave it out for the paper's")
+                raise ArgumentError(name, expected="a positive number", got=start, hint="leave it out for the paper's")
         self.num_heads, self.hidden_dim = num_heads, hidden_dim
         self.initial_c, self.initial_threshold = initial_c, initial_threshold
         self.c = nn.Parameter(torch.empty(()))

@@ -13,13 +13,13 @@ from typing import Any, Literal, get_args
 import torch
 from torch import Tensor, nn
 
+from ordinate.arguments import check_integer
 from ordinate.errors import ArgumentError, PositionRangeError, ShapeError
 from ordinate.frequencies import check_base
 from ordinate.position.axes import Coordinates, check_coordinates, grid
 from ordinate.position.multiaxis import check_axis_positions
 from ordinate.position.resampling import Interpolation, resample
 from ordinate.position.rotation import angle_tables
-from ordinate.shapes import check_size
 
 __all__ = ["GRID_CONVENTIONS", "Arrangement", "LearnedGrid", "SinusoidalGrid"]
 
@@ -72,19 +72,19 @@ class SinusoidalGrid(nn.Module):
     ) -> None:
         super().__init__()
         if axes not in (2, 3):
-            raise ArgumentError("axes", expected="2 or 3", got=axes, todo="one axis is Sinusoidal")
-        check_size("dim", dim)
+            raise ArgumentError("axes", expected="2 or 3", got=axes, hint="one axis is Sinusoidal")
+        check_integer("dim", dim, minimum=1)
         if dim % (2 * axes):
             raise ArgumentError(
-                "dim", expected=f"a multiple of {2 * axes}, a sine and a cosine for each axis", got=dim, todo="pad the result"
+                "dim", expected=f"a multiple of {2 * axes}, a sine and a cosine for each axis", got=dim, hint="pad the result"
             )
         check_base(base)
         if arrangement not in get_args(Arrangement):
             raise ArgumentError(
-                "arrangement", expected=f"one of {list(get_args(Arrangement))}", got=arrangement, todo="MAE's is 'halves'"
+                "arrangement", expected=f"one of {list(get_args(Arrangement))}", got=arrangement, hint="MAE's is 'halves'"
             )
         if order is not None and sorted(order) != list(range(axes)):
-            raise ArgumentError("order", expected=f"each of {list(range(axes))} once", got=tuple(order), todo="(1, 0), say")
+            raise ArgumentError("order", expected=f"each of {list(range(axes))} once", got=tuple(order), hint="(1, 0), say")
         check_coordinates(coordinates)
         self.dim, self.axes, self.arrangement, self.base, self.coordinates = dim, axes, arrangement, base, coordinates
         self.order = None if order is None else tuple(order)
@@ -110,7 +110,7 @@ class SinusoidalGrid(nn.Module):
                 "convention",
                 expected=f"one of {sorted(GRID_CONVENTIONS)}",
                 got=convention,
-                todo="or give the settings themselves",
+                hint="or give the settings themselves",
             )
         return cls(dim, **(GRID_CONVENTIONS[convention] | changes))
 
@@ -149,8 +149,8 @@ class SinusoidalGrid(nn.Module):
         torch.Size([7, 64])
         """
         if len(size) != self.axes:
-            raise ShapeError("size", expected=f"{self.axes} sizes", got=size, todo="(height, width) or (frames, height, width)")
-        check_size("class_tokens", class_tokens, least=0)
+            raise ShapeError("size", expected=f"{self.axes} sizes", got=size, hint="(height, width) or (frames, height, width)")
+        check_integer("class_tokens", class_tokens, minimum=0)
         patches = self.encode(grid(*size, coordinates=self.coordinates, device=device), dtype=dtype)
         return nn.functional.pad(patches, (0, 0, class_tokens, 0))
 
@@ -181,8 +181,8 @@ class LearnedGrid(nn.Module):
     def __init__(self, size: Sequence[int], dim: int, *, class_tokens: int = 0) -> None:
         super().__init__()
         grid(*size)  # raises where size is none
-        check_size("dim", dim)
-        check_size("class_tokens", class_tokens, least=0)
+        check_integer("dim", dim, minimum=1)
+        check_integer("class_tokens", class_tokens, minimum=0)
         self.size, self.dim, self.class_tokens = tuple(size), dim, class_tokens
         self.weight = nn.Parameter(torch.empty(*size, dim))
         self.class_weight = nn.Parameter(torch.empty(class_tokens, dim)) if class_tokens else None
@@ -215,7 +215,7 @@ class LearnedGrid(nn.Module):
                 "table",
                 expected=f"[{class_tokens + cells}, D]: {class_tokens} class tokens and {cells} cells",
                 got=f"shape {tuple(table.shape)}",
-                todo="check size and class_tokens against the checkpoint",
+                hint="check size and class_tokens against the checkpoint",
             )
         made = cls(size, rows.shape[-1], class_tokens=class_tokens).to(rows)
         with torch.no_grad():
@@ -241,7 +241,7 @@ class LearnedGrid(nn.Module):
                         "positions",
                         expected=f"positions from 0 to {cells - 1} along axis {axis} of the grid {self.size}",
                         got=lowest if lowest < 0 else highest,
-                        todo="stretch the grid with resized(...), or take one without a table (SinusoidalGrid, AxialRotary)",
+                        hint="stretch the grid with resized(...), or take one without a table (SinusoidalGrid, AxialRotary)",
                     )
         return self.weight[positions.long().unbind(-1)]
 

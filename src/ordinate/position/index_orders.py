@@ -10,8 +10,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from ordinate.arguments import check_integer
 from ordinate.errors import ArgumentError, ArgumentTypeError
-from ordinate.shapes import check_shape, check_size
+from ordinate.shapes import check_shape
 
 __all__ = ["in_cache", "randomised", "shard", "unshard"]
 
@@ -38,11 +39,11 @@ def shard(positions: Tensor, rank: int, world_size: int, zigzag: bool = False) -
     (tensor([0, 1, 2, 3]), tensor([0, 1, 6, 7]))
     """
     check_shape("positions", positions, "T | B T")
-    check_size("rank", rank, least=0)
+    check_integer("rank", rank, minimum=0)
     stretches = _stretches(positions.shape[-1], world_size, zigzag)
     if rank >= world_size:
         raise ArgumentError(
-            "rank", expected=f"a rank below world_size ({world_size})", got=rank, todo="ranks are counted from 0"
+            "rank", expected=f"a rank below world_size ({world_size})", got=rank, hint="ranks are counted from 0"
         )
     return torch.cat([positions[..., start:stop] for start, stop in stretches[rank]], dim=-1)
 
@@ -63,7 +64,7 @@ def unshard(length: int, world_size: int, zigzag: bool = False) -> Tensor:
     >>> joined, joined[unshard(8, 2, zigzag=True)]
     (tensor([0, 1, 6, 7, 2, 3, 4, 5]), tensor([0, 1, 2, 3, 4, 5, 6, 7]))
     """
-    check_size("length", length, least=0)
+    check_integer("length", length, minimum=0)
     held = [torch.arange(start, stop) for of_rank in _stretches(length, world_size, zigzag) for start, stop in of_rank]
     return torch.cat(held).argsort()
 
@@ -97,20 +98,20 @@ def randomised(
     >>> randomised(4, 100, generator=0)
     tensor([19, 44, 90, 93])
     """
-    check_size("length", length, least=0)
-    check_size("max_length", max_length, least=0)
+    check_integer("length", length, minimum=0)
+    check_integer("max_length", max_length, minimum=0)
     if max_length < length:
         raise ArgumentError(
-            "max_length", expected=f"at least length ({length})", got=max_length, todo="no two tokens share a position"
+            "max_length", expected=f"at least length ({length})", got=max_length, hint="no two tokens share a position"
         )
     if isinstance(generator, int) and not isinstance(generator, bool):
         generator = torch.Generator().manual_seed(generator)
     elif not isinstance(generator, torch.Generator):
         raise ArgumentTypeError(
-            "generator", expected="a torch.Generator or a seed", got=type(generator).__name__, todo="pass an int"
+            "generator", expected="a torch.Generator or a seed", got=type(generator).__name__, hint="pass an int"
         )
     if batch is not None:
-        check_size("batch", batch, least=0)
+        check_integer("batch", batch, minimum=0)
     rows = [
         torch.randperm(max_length, generator=generator, device=generator.device)[:length].sort().values
         for _ in range(1 if batch is None else batch)
@@ -143,23 +144,23 @@ def in_cache(length: int, *, sinks: int, window: int, device: torch.device | str
     >>> in_cache(9, sinks=2, window=3)
     (tensor([0, 1, 6, 7, 8]), tensor([0, 1, 2, 3, 4]))
     """
-    check_size("length", length)
-    check_size("sinks", sinks, least=0)
-    check_size("window", window)
+    check_integer("length", length, minimum=1)
+    check_integer("sinks", sinks, minimum=0)
+    check_integer("window", window, minimum=1)
     places = torch.arange(min(length, sinks + window), device=device)
     return torch.where(places < sinks, places, places + (length - places.numel())), places
 
 
 def _stretches(length: int, world_size: int, zigzag: bool) -> list[list[tuple[int, int]]]:
     """For each rank the stretches of the row that it holds."""
-    check_size("world_size", world_size)
+    check_integer("world_size", world_size, minimum=1)
     pieces = 2 * world_size if zigzag else world_size
     if length % pieces:
         raise ArgumentError(
             "positions",
             expected=f"a number of tokens that divides by {pieces} ({'2 x ' if zigzag else ''}world_size)",
             got=length,
-            todo="pad the row and hide the padding with ordinate.attention.Padding",
+            hint="pad the row and hide the padding with ordinate.attention.Padding",
         )
     size = length // pieces
     held = [[rank, pieces - 1 - rank] if zigzag else [rank] for rank in range(world_size)]

@@ -68,7 +68,7 @@ def consecutive(length: int, start: int | Tensor = 0, *, device: torch.device | 
         steps = torch.arange(length, device=device if device is not None else start.device)
         return start.to(steps).unsqueeze(-1) + steps
     if isinstance(start, bool) or not isinstance(start, int):
-        raise ArgumentTypeError("start", expected="an int or an integer tensor [B]", got=start, todo="pass a whole position")
+        raise ArgumentTypeError("start", expected="an int or an integer tensor [B]", got=start, hint="pass a whole position")
     return torch.arange(start, start + length, device=device)
 
 
@@ -94,7 +94,7 @@ def appended(cached_lengths: int | Tensor, length: int, *, device: torch.device 
         _check_integers("cached_lengths", cached_lengths)
         if bool((cached_lengths < 0).any()):
             raise ArgumentError(
-                "cached_lengths", expected="counts of 0 or more", got=cached_lengths.tolist(), todo="pass mask.sum(-1)"
+                "cached_lengths", expected="counts of 0 or more", got=cached_lengths.tolist(), hint="pass mask.sum(-1)"
             )
     else:
         _check_count("cached_lengths", cached_lengths)
@@ -125,7 +125,7 @@ def from_mask(mask: Tensor) -> Tensor:
         _check_integers("mask", mask)
         if bool(((mask != 0) & (mask != 1)).any()):
             raise ArgumentError(
-                "mask", expected="only 0 (padding) and 1 (token)", got=mask.unique().tolist(), todo="pass tokens != pad_id"
+                "mask", expected="only 0 (padding) and 1 (token)", got=mask.unique().tolist(), hint="pass tokens != pad_id"
             )
     return (mask.long().cumsum(-1) - 1).clamp_min(0)
 
@@ -169,7 +169,7 @@ def from_cumulative(cumulative_lengths: Sequence[int] | Tensor) -> Tensor:
             "cumulative_lengths",
             expected="boundaries that start at 0 and never fall",
             got=bounds.tolist(),
-            todo="pass [0, *itertools.accumulate(lengths)], or lengths to from_lengths",
+            hint="pass [0, *itertools.accumulate(lengths)], or lengths to from_lengths",
         )
     return from_lengths(lengths)
 
@@ -197,7 +197,7 @@ def check_positions(
             name,
             expected="an integer tensor [T] or [B, T]",
             got=type(positions).__name__,
-            todo="pass ordinate.position.indices.consecutive(length)",
+            hint="pass ordinate.position.indices.consecutive(length)",
         )
     if positions.dtype not in _INTEGERS and not (continuous and positions.dtype in _CONTINUOUS):
         allowed = "integers, float32 or float64" if continuous else "integers"
@@ -205,7 +205,7 @@ def check_positions(
             name,
             expected=f"positions as {allowed}",
             got=str(positions.dtype),
-            todo="keep positions out of the model's dtype: pass positions.long() before they are rounded",
+            hint="keep positions out of the model's dtype: pass positions.long() before they are rounded",
         )
     sizes = check_shape(name, positions, "T | B T")
     if length is not None and sizes["T"] != length:
@@ -213,29 +213,29 @@ def check_positions(
             name,
             expected=f"one position for each of the {length} tokens",
             got=f"shape {tuple(positions.shape)}",
-            todo="a cache or a shard has positions of its own: pass those of the tokens in hand",
+            hint="a cache or a shard has positions of its own: pass those of the tokens in hand",
         )
     if batch is not None and sizes.get("B", 1) not in (1, batch):
         raise ShapeError(
             name,
             expected=f"[T], or [B, T] with B={batch}",
             got=f"shape {tuple(positions.shape)}",
-            todo="give each row of the batch its positions",
+            hint="give each row of the batch its positions",
         )
     if positions.is_floating_point() and not torch.compiler.is_compiling() and not bool(positions.isfinite().all()):
-        raise ArgumentError(name, expected="finite positions", got="NaN or infinity", todo="look at where they were computed")
+        raise ArgumentError(name, expected="finite positions", got="NaN or infinity", hint="look at where they were computed")
 
 
 def _check_count(name: str, count: int) -> None:
     if isinstance(count, bool) or not isinstance(count, int | torch.SymInt):
-        raise ArgumentTypeError(name, expected="a whole number of tokens", got=count, todo="pass an int")
+        raise ArgumentTypeError(name, expected="a whole number of tokens", got=count, hint="pass an int")
     if count < 0:
-        raise ArgumentError(name, expected="0 or more tokens", got=count, todo="pass the number of tokens in hand")
+        raise ArgumentError(name, expected="0 or more tokens", got=count, hint="pass the number of tokens in hand")
 
 
 def _check_integers(name: str, tensor: Tensor) -> None:
     if tensor.dtype not in _INTEGERS:
-        raise ArgumentTypeError(name, expected="an integer tensor", got=str(tensor.dtype), todo="convert it with .long()")
+        raise ArgumentTypeError(name, expected="an integer tensor", got=str(tensor.dtype), hint="convert it with .long()")
 
 
 def _lengths(name: str, lengths: Sequence[int] | Tensor) -> Tensor:
@@ -244,6 +244,6 @@ def _lengths(name: str, lengths: Sequence[int] | Tensor) -> Tensor:
     check_shape(name, counts, "B")
     if bool((counts < 0).any()):
         raise ArgumentError(
-            name, expected="lengths of 0 or more tokens", got=counts.tolist(), todo="boundaries go to from_cumulative"
+            name, expected="lengths of 0 or more tokens", got=counts.tolist(), hint="boundaries go to from_cumulative"
         )
     return counts.long()

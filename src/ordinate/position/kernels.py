@@ -48,7 +48,7 @@ class Kerple(DistanceBias):
         super().__init__()
         check_num_heads(num_heads)
         if kernel not in ("log", "power"):
-            raise ArgumentError("kernel", expected="'log' or 'power'", got=kernel, todo="the paper prefers 'log'")
+            raise ArgumentError("kernel", expected="'log' or 'power'", got=kernel, hint="the paper prefers 'log'")
         self.num_heads, self.kernel = num_heads, kernel
         self.raw_r1 = nn.Parameter(torch.empty(num_heads))
         self.raw_r2 = nn.Parameter(torch.empty(num_heads))
@@ -78,12 +78,12 @@ class Kerple(DistanceBias):
         for name, given in (("r1", r1), ("r2", r2)):
             if tuple(given.shape) != (self.num_heads,):
                 raise ShapeError(
-                    name, expected=f"[{self.num_heads}], one a head", got=f"shape {tuple(given.shape)}", todo="flatten it"
+                    name, expected=f"[{self.num_heads}], one a head", got=f"shape {tuple(given.shape)}", hint="flatten it"
                 )
             limit = 2.0 if (self.kernel, name) == ("power", "r2") else math.inf
             if not bool(((given > 0) & (given < limit)).all()):
                 raise ArgumentError(
-                    name, expected=f"numbers above 0 and below {limit}", got=given.tolist(), todo="outside it is no kernel"
+                    name, expected=f"numbers above 0 and below {limit}", got=given.tolist(), hint="outside it is no kernel"
                 )
         self._store(r1, r2)
 

@@ -54,21 +54,21 @@ def convert_layout(
     tensor([0, 2, 4, 6, 1, 3, 5, 7])
     """
     if not isinstance(tensor, Tensor):
-        raise ArgumentTypeError("tensor", expected="a tensor", got=type(tensor).__name__, todo="pass weight.data, say")
+        raise ArgumentTypeError("tensor", expected="a tensor", got=type(tensor).__name__, hint="pass weight.data, say")
     check_layout(source)
     check_layout(target)
     check_rotated_channels(rotated_channels)
     if isinstance(num_heads, bool) or not isinstance(num_heads, int) or num_heads < 1:
-        raise ArgumentError("num_heads", expected="1 or more heads", got=num_heads, todo="keys have num_key_value_heads")
+        raise ArgumentError("num_heads", expected="1 or more heads", got=num_heads, hint="keys have num_key_value_heads")
     if tensor.ndim == 0 or not -tensor.ndim <= dim < tensor.ndim:
-        raise ShapeError("dim", expected=f"an axis of {tuple(tensor.shape)}", got=dim, todo="weights of nn.Linear have dim=0")
+        raise ShapeError("dim", expected=f"an axis of {tuple(tensor.shape)}", got=dim, hint="weights of nn.Linear have dim=0")
     size = tensor.shape[dim]
     if size % num_heads:
         raise ShapeError(
             "tensor",
             expected=f"{num_heads} heads along axis {dim}",
             got=f"shape {tuple(tensor.shape)}",
-            todo="pass the number of heads of this projection: keys may have fewer; split a fused projection first",
+            hint="pass the number of heads of this projection: keys may have fewer; split a fused projection first",
         )
     order = layout_order(
         size // num_heads, source=source, target=target, rotary_dim=rotary_dim, rotated_channels=rotated_channels

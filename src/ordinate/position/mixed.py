@@ -9,12 +9,13 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from ordinate.arguments import check_integer
 from ordinate.errors import ArgumentError
 from ordinate.frequencies import check_base, check_rotary_dim
 from ordinate.position.multiaxis import check_axis_positions
 from ordinate.position.rotation import rotate_pairs
 from ordinate.position.rotation_inputs import Layout, check_layout, working_dtype
-from ordinate.shapes import check_shape, check_size
+from ordinate.shapes import check_shape
 
 __all__ = ["MixedRotary"]
 
@@ -52,12 +53,12 @@ class MixedRotary(nn.Module):
         check_layout(layout)
         check_base(base)
         if axes not in (2, 3):
-            raise ArgumentError("axes", expected="2 or 3", got=axes, todo="one axis is Rotary")
+            raise ArgumentError("axes", expected="2 or 3", got=axes, hint="one axis is Rotary")
         if head_dim // 2 % axes:
             raise ArgumentError(
-                "head_dim", expected=f"a multiple of {2 * axes} channels", got=head_dim, todo="each axis takes equal parts"
+                "head_dim", expected=f"a multiple of {2 * axes} channels", got=head_dim, hint="each axis takes equal parts"
             )
-        check_size("num_heads", num_heads)
+        check_integer("num_heads", num_heads, minimum=1)
         self.head_dim, self.num_heads, self.layout, self.axes, self.base = head_dim, num_heads, layout, axes, base
         self.weight = nn.Parameter(torch.empty(axes, num_heads, head_dim // 2))
         self.reset_parameters()

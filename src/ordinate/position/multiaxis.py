@@ -30,14 +30,14 @@ def check_axis_positions(
             name,
             expected=f"a tensor [T, {axes}] or [B, T, {axes}]",
             got=type(positions).__name__,
-            todo="pass ordinate.position.indices.grid(height, width)",
+            hint="pass ordinate.position.indices.grid(height, width)",
         )
     if positions.ndim not in (2, 3) or positions.shape[-1] != axes:
         raise ShapeError(
             name,
             expected=f"positions with {axes} axes, [T, {axes}] or [B, T, {axes}]",
             got=f"shape {tuple(positions.shape)}",
-            todo="make them with indices.grid or indices.multimodal; text goes through indices.on_every_axis",
+            hint="make them with indices.grid or indices.multimodal; text goes through indices.on_every_axis",
         )
     for along in positions.unbind(-1):
         check_positions(name, along, length=length, batch=batch, continuous=continuous)
@@ -50,11 +50,11 @@ def check_sections(sections: Sequence[int], pairs: int, *, exact: bool) -> tuple
             "sections",
             expected="one number of pairs for each axis",
             got=type(sections).__name__,
-            todo="for example (16, 24, 24)",
+            hint="for example (16, 24, 24)",
         )
     for section in sections:
         if isinstance(section, bool) or not isinstance(section, int):
-            raise ArgumentTypeError("sections", expected="whole numbers of pairs", got=section, todo="pass ints")
+            raise ArgumentTypeError("sections", expected="whole numbers of pairs", got=section, hint="pass ints")
     total = sum(sections)
     if len(sections) < 2 or min(sections, default=0) < 1 or total > pairs or (exact and total != pairs):
         amount = f"that sum to {pairs}" if exact else f"that sum to at most {pairs}"
@@ -62,7 +62,7 @@ def check_sections(sections: Sequence[int], pairs: int, *, exact: bool) -> tuple
             "sections",
             expected=f"positive numbers of pairs for two axes or more {amount} (half the rotated channels)",
             got=f"{tuple(sections)}, which sum to {total}",
-            todo="a section counts pairs, not channels: mrope_section in a config",
+            hint="a section counts pairs, not channels: mrope_section in a config",
         )
     return tuple(sections)
 

@@ -49,7 +49,7 @@ def axis_of_pairs(sections: Sequence[int], arrangement: Arrangement = "contiguou
                 "sections",
                 expected="an interleaving that has room for every section",
                 got=f"{tuple(sections)}, of which {found} pairs find a place",
-                todo=f"a model trained with it has sections {found} in truth: pass those",
+                hint=f"a model trained with it has sections {found} in truth: pass those",
             )
         return tuple(placed)
     if arrangement != "alternating":
@@ -57,14 +57,14 @@ def axis_of_pairs(sections: Sequence[int], arrangement: Arrangement = "contiguou
             "arrangement",
             expected=f"one of {list(get_args(Arrangement))}",
             got=arrangement,
-            todo="mrope_interleaved in a config",
+            hint="mrope_interleaved in a config",
         )
     if len(set(sections[1:])) > 1:
         raise ArgumentError(
             "sections",
             expected="equal sections after the first",
             got=tuple(sections),
-            todo="give them in the order time, height, width",
+            hint="give them in the order time, height, width",
         )
     turns = [1 + pair % (count - 1) for pair in range(total - sections[0])]
     return (*turns, *([0] * sections[0]))
@@ -116,14 +116,14 @@ class MultimodalRotary(nn.Module):
                 "scaling",
                 expected="a record of ordinate.position.frequencies, or None",
                 got=type(scaling).__name__,
-                todo="for example YaRN(4.0, 32768)",
+                hint="for example YaRN(4.0, 32768)",
             )
         if scaling is not None and scaling.depends_on_length:
             raise RefusedError(
                 "scaling",
                 expected="a scaling that is the same for every length",
                 got=repr(scaling),
-                todo="positions with axes have no length: take YaRN, Linear or Llama3",
+                hint="positions with axes have no length: take YaRN, Linear or Llama3",
             )
         self._head_dim, self._layout, self._rotary_dim = head_dim, layout, turned
         self._sections = check_sections(sections, turned // 2, exact=True)

@@ -13,12 +13,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import softplus
 
+from ordinate.arguments import check_integer
 from ordinate.errors import ArgumentError
 from ordinate.frequencies import check_base
 from ordinate.position.indices import check_positions
 from ordinate.position.rotation import angle_tables, rotate_pairs
 from ordinate.position.rotation_inputs import working_dtype
-from ordinate.shapes import check_shape, check_size
+from ordinate.shapes import check_shape
 
 __all__ = ["PoPE"]
 
@@ -51,11 +52,11 @@ class PoPE(nn.Module):
         self, head_dim: int, num_heads: int, *, base: float = 10000.0, phase_init: Literal["zero", "uniform"] = "zero"
     ) -> None:
         super().__init__()
-        check_size("head_dim", head_dim)
-        check_size("num_heads", num_heads)
+        check_integer("head_dim", head_dim, minimum=1)
+        check_integer("num_heads", num_heads, minimum=1)
         check_base(base)
         if phase_init not in ("zero", "uniform"):
-            raise ArgumentError("phase_init", expected="'zero' or 'uniform'", got=phase_init, todo="leave it out for 'zero'")
+            raise ArgumentError("phase_init", expected="'zero' or 'uniform'", got=phase_init, hint="leave it out for 'zero'")
         self.head_dim, self.num_heads, self.base, self.phase_init = head_dim, num_heads, base, phase_init
         self.phase = nn.Parameter(torch.empty(num_heads, head_dim))
         self.reset_parameters()

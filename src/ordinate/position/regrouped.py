@@ -15,11 +15,11 @@ from abc import ABC, abstractmethod
 import torch
 from torch import Tensor, nn
 
+from ordinate.arguments import check_integer
 from ordinate.errors import ArgumentError, ArgumentTypeError
 from ordinate.position.content_bias import check_content, grouped_product, usual_scale
 from ordinate.position.distance_bias import distances
 from ordinate.position.rotary import Rotary
-from ordinate.shapes import check_size
 
 __all__ = ["DualChunk", "LeakyReRoPE", "ReRoPE", "SelfExtend", "StreamingLLM"]
 
@@ -34,14 +34,14 @@ class Regrouped(nn.Module, ABC):
         super().__init__()
         if not isinstance(rotary, Rotary):
             raise ArgumentTypeError(
-                "rotary", expected="a Rotary", got=type(rotary).__name__, todo="pass the model's own: Rotary(64, layout='half')"
+                "rotary", expected="a Rotary", got=type(rotary).__name__, hint="pass the model's own: Rotary(64, layout='half')"
             )
         if rotary.scaling is not None and rotary.scaling.depends_on_length:
             raise ArgumentError(
                 "rotary",
                 expected="frequencies that do not change with the row's length",
                 got=repr(rotary.scaling),
-                todo="the row's length says nothing about the positions that are used here; scale by a fixed rule",
+                hint="the row's length says nothing about the positions that are used here; scale by a fixed rule",
             )
         self.rotary = rotary
 
@@ -111,8 +111,8 @@ class SelfExtend(Regrouped):
 
     def __init__(self, rotary: Rotary, window: int, group: int) -> None:
         super().__init__(rotary)
-        check_size("window", window)
-        check_size("group", group)
+        check_integer("window", window, minimum=1)
+        check_integer("group", group, minimum=1)
         self.window, self.group = window, group
 
     def stages(self, query_positions: Tensor, key_positions: Tensor) -> list[Stage]:
@@ -152,7 +152,7 @@ class ReRoPE(Regrouped):
 
     def __init__(self, rotary: Rotary, window: int) -> None:
         super().__init__(rotary)
-        check_size("window", window)
+        check_integer("window", window, minimum=1)
         self.window = window
 
     def stages(self, query_positions: Tensor, key_positions: Tensor) -> list[Stage]:
@@ -191,12 +191,12 @@ class LeakyReRoPE(Regrouped):
 
     def __init__(self, rotary: Rotary, window: int, factor: float) -> None:
         super().__init__(rotary)
-        check_size("window", window)
+        check_integer("window", window, minimum=1)
         if isinstance(factor, bool) or not isinstance(factor, int | float):
-            raise ArgumentTypeError("factor", expected="a number of 1 or more", got=type(factor).__name__, todo="pass a float")
+            raise ArgumentTypeError("factor", expected="a number of 1 or more", got=type(factor).__name__, hint="pass a float")
         if not 1 <= factor < float("inf"):
             raise ArgumentError(
-                "factor", expected="a finite number of 1 or more", got=factor, todo="for a bound that never moves take ReRoPE"
+                "factor", expected="a finite number of 1 or more", got=factor, hint="for a bound that never moves take ReRoPE"
             )
         self.window, self.factor = window, factor
 
@@ -240,13 +240,13 @@ class DualChunk(Regrouped):
 
     def __init__(self, rotary: Rotary, chunk: int, local: int, *, farthest: int | None = None) -> None:
         super().__init__(rotary)
-        check_size("chunk", chunk)
-        check_size("local", local)
+        check_integer("chunk", chunk, minimum=1)
+        check_integer("local", local, minimum=1)
         if local > chunk:
-            raise ArgumentError("local", expected=f"at most chunk ({chunk})", got=local, todo="the paper has s = 3/4, w = 1/4")
+            raise ArgumentError("local", expected=f"at most chunk ({chunk})", got=local, hint="the paper has s = 3/4, w = 1/4")
         self.chunk, self.local = chunk, local
         self.farthest = chunk + local - 1 if farthest is None else farthest
-        check_size("farthest", self.farthest, least=chunk)
+        check_integer("farthest", self.farthest, minimum=chunk)
 
     def stages(self, query_positions: Tensor, key_positions: Tensor) -> list[Stage]:
         place, keys = query_positions % self.chunk, key_positions % self.chunk
@@ -286,8 +286,8 @@ class StreamingLLM(Regrouped):
 
     def __init__(self, rotary: Rotary, sinks: int, window: int) -> None:
         super().__init__(rotary)
-        check_size("sinks", sinks, least=0)
-        check_size("window", window)
+        check_integer("sinks", sinks, minimum=0)
+        check_integer("window", window, minimum=1)
         self.sinks, self.window = sinks, window
 
     def stages(self, query_positions: Tensor, key_positions: Tensor) -> list[Stage]:

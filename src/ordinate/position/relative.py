@@ -10,6 +10,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from ordinate.arguments import check_integer
 from ordinate.errors import PositionRangeError
 from ordinate.position.content_bias import (
     Way,
@@ -22,7 +23,7 @@ from ordinate.position.content_bias import (
 from ordinate.position.distance_bias import distances
 from ordinate.position.indices import check_positions
 from ordinate.position.skew import ladder_distances, skewed_values
-from ordinate.shapes import check_shape, check_size
+from ordinate.shapes import check_shape
 
 __all__ = ["MusicRelative", "ShawRelative"]
 
@@ -60,9 +61,9 @@ class ShawRelative(nn.Module):
         self, head_dim: int, max_distance: int, *, max_future: int | None = None, values: bool = True, impl: Way = "auto"
     ) -> None:
         super().__init__()
-        check_size("head_dim", head_dim)
-        check_size("max_distance", max_distance, least=0)
-        check_size("max_future", max_distance if max_future is None else max_future, least=0)
+        check_integer("head_dim", head_dim, minimum=1)
+        check_integer("max_distance", max_distance, minimum=0)
+        check_integer("max_future", max_distance if max_future is None else max_future, minimum=0)
         check_way(impl)
         self.head_dim, self.max_distance, self.values, self.impl = head_dim, max_distance, values, impl
         self.max_future = max_distance if max_future is None else max_future
@@ -177,9 +178,9 @@ class MusicRelative(nn.Module):
         impl: Way = "auto",
     ) -> None:
         super().__init__()
-        check_size("num_heads", num_heads)
-        check_size("head_dim", head_dim)
-        check_size("max_distance", max_distance, least=0)
+        check_integer("num_heads", num_heads, minimum=1)
+        check_integer("head_dim", head_dim, minimum=1)
+        check_integer("max_distance", max_distance, minimum=0)
         check_way(impl)
         self.num_heads, self.head_dim, self.max_distance = num_heads, head_dim, max_distance
         self.bidirectional, self.shared_heads, self.impl = bidirectional, shared_heads, impl
@@ -238,7 +239,7 @@ class MusicRelative(nn.Module):
                 "query_positions",
                 expected=f"no key farther than max_distance ({self.max_distance})",
                 got=f"a distance of {max(past, future)}",
-                todo="build the table longer, shorten the row, or clip distances with ShawRelative",
+                hint="build the table longer, shorten the row, or clip distances with ShawRelative",
             )
 
     def __repr__(self) -> str:

@@ -44,21 +44,21 @@ def resample(table: Tensor, size: Sequence[int], *, mode: Interpolation, antiali
     axes = table.ndim - 1
     if axes not in (1, 2, 3) or len(size) != axes:
         raise ShapeError(
-            "size", expected=f"{axes} sizes for a table of shape {tuple(table.shape)}", got=tuple(size), todo="one an axis"
+            "size", expected=f"{axes} sizes for a table of shape {tuple(table.shape)}", got=tuple(size), hint="one an axis"
         )
     for cells in size:
         if isinstance(cells, bool) or not isinstance(cells, int | torch.SymInt):
-            raise ArgumentTypeError("size", expected="whole numbers of 1 or more", got=cells, todo="pass ints")
+            raise ArgumentTypeError("size", expected="whole numbers of 1 or more", got=cells, hint="pass ints")
         if cells < 1:
-            raise ArgumentError("size", expected="whole numbers of 1 or more", got=tuple(size), todo="a table cannot be empty")
+            raise ArgumentError("size", expected="whole numbers of 1 or more", got=tuple(size), hint="a table cannot be empty")
     if mode not in ("linear", "cubic"):
-        raise ArgumentError("mode", expected="'linear' or 'cubic'", got=mode, todo="ViT and timm have 'cubic' for images")
+        raise ArgumentError("mode", expected="'linear' or 'cubic'", got=mode, hint="ViT and timm have 'cubic' for images")
     if axes == 3 and (mode == "cubic" or antialias):
         raise RefusedError(
             "mode",
             expected="'linear' without antialias along three axes",
             got=f"{mode!r}, antialias={antialias}",
-            todo="resize height and width frame by frame, or take mode='linear'",
+            hint="resize height and width frame by frame, or take mode='linear'",
         )
     if tuple(table.shape[:-1]) == tuple(size):
         return table

@@ -126,7 +126,7 @@ def rotation(impl: str, x: Tensor, cos: Tensor, sin: Tensor) -> Turn:
         return compiled_rotation()
     if impl not in ("auto", "blocked"):
         raise ArgumentError(
-            "impl", expected="'auto', 'reference', 'blocked' or 'compiled'", got=impl, todo="leave it out for 'auto'"
+            "impl", expected="'auto', 'reference', 'blocked' or 'compiled'", got=impl, hint="leave it out for 'auto'"
         )
     hindrance = _what_hinders_blocks(x, cos, sin)
     if hindrance is None:
@@ -135,7 +135,7 @@ def rotation(impl: str, x: Tensor, cos: Tensor, sin: Tensor) -> Turn:
         return short_rotation if x.numel() and cos.numel() else reference_rotation
     if impl == "blocked":
         raise RefusedError(
-            "impl", expected="plain tensors on a CPU, in eager mode", got=hindrance, todo="take impl='auto' or 'reference'"
+            "impl", expected="plain tensors on a CPU, in eager mode", got=hindrance, hint="take impl='auto' or 'reference'"
         )
     return reference_rotation
 

@@ -46,7 +46,7 @@ def check_layout(layout: str) -> None:
             expected="'half' (pairs i, i + rotary_dim/2: Llama, Qwen, Mistral, GPT-NeoX) "
             "or 'interleaved' (pairs 2i, 2i + 1: GPT-J, GLM, Cohere, the RoPE paper)",
             got=layout,
-            todo="a checkpoint fixes it and the wrong one is silent: look at how its code splits the channels",
+            hint="a checkpoint fixes it and the wrong one is silent: look at how its code splits the channels",
         )
 
 
@@ -58,14 +58,14 @@ def check_head(head_dim: int, rotary_dim: int | None) -> tuple[int, int]:
         ArgumentTypeError: not ints.
     """
     if isinstance(head_dim, bool) or not isinstance(head_dim, int):
-        raise ArgumentTypeError("head_dim", expected="an int", got=type(head_dim).__name__, todo="pass the channels of a head")
+        raise ArgumentTypeError("head_dim", expected="an int", got=type(head_dim).__name__, hint="pass the channels of a head")
     if rotary_dim is None:
         check_rotary_dim("head_dim", head_dim)
         return head_dim, head_dim
     check_rotary_dim("rotary_dim", rotary_dim)
     if rotary_dim > head_dim:
         raise ArgumentError(
-            "rotary_dim", expected=f"at most head_dim ({head_dim})", got=rotary_dim, todo="a head has no more channels"
+            "rotary_dim", expected=f"at most head_dim ({head_dim})", got=rotary_dim, hint="a head has no more channels"
         )
     return head_dim, rotary_dim
 
@@ -77,7 +77,7 @@ def check_rotated_channels(rotated_channels: str) -> None:
             "rotated_channels",
             expected="'first' (GPT-NeoX, Phi, GLM) or 'last' (DeepSeek's latent attention)",
             got=rotated_channels,
-            todo="it says which channels turn where rotary_dim is less than head_dim",
+            hint="it says which channels turn where rotary_dim is less than head_dim",
         )
 
 
@@ -93,7 +93,7 @@ def working_dtype(x: Tensor) -> torch.dtype:
             "x",
             expected="float64, float32, bfloat16 or float16",
             got=str(x.dtype),
-            todo="rotate before quantising, or convert with .to(torch.bfloat16)",
+            hint="rotate before quantising, or convert with .to(torch.bfloat16)",
         )
     return wide
 
@@ -119,35 +119,35 @@ def check_tables(x: Tensor, cos: Tensor, sin: Tensor) -> None:
             "cos",
             expected=f"at most {sizes['D'] // 2} pairs for {sizes['D']} channels",
             got=tables["P"],
-            todo="pass one cosine a pair, not one a channel",
+            hint="pass one cosine a pair, not one a channel",
         )
     raise ShapeError(
         "cos",
         expected=f"cos and sin both [T, P], or both [B, T, P] with B={sizes['B']}",
         got=f"shapes {tuple(cos.shape)} and {tuple(sin.shape)}",
-        todo="make both with one call of angle_tables, or of an encoding's tables",
+        hint="make both with one call of angle_tables, or of an encoding's tables",
     )
 
 
 def check_out(out: Tensor, x: Tensor) -> None:
     """Raise unless `out` can hold the rotated `x`: like `x`, either `x` itself or apart from it, and without a gradient."""
     if not isinstance(out, Tensor):
-        raise ArgumentTypeError("out", expected="a tensor like x", got=type(out).__name__, todo="pass torch.empty_like(x)")
+        raise ArgumentTypeError("out", expected="a tensor like x", got=type(out).__name__, hint="pass torch.empty_like(x)")
     if out.shape != x.shape:
-        raise ShapeError("out", expected=f"shape {tuple(x.shape)}, that of x", got=f"shape {tuple(out.shape)}", todo="match x")
+        raise ShapeError("out", expected=f"shape {tuple(x.shape)}, that of x", got=f"shape {tuple(out.shape)}", hint="match x")
     if out.dtype != x.dtype or out.device != x.device:
         raise ArgumentTypeError(
             "out",
             expected=f"{x.dtype} on {x.device}, as x",
             got=f"{out.dtype} on {out.device}",
-            todo="pass torch.empty_like(x), or leave out away",
+            hint="pass torch.empty_like(x), or leave out away",
         )
     if torch.is_grad_enabled() and (x.requires_grad or out.requires_grad):
         raise RefusedError(
             "out",
             expected="no gradient wanted where memory is reused",
             got="a tensor that requires a gradient",
-            todo="leave out away, or work under torch.no_grad()",
+            hint="leave out away, or work under torch.no_grad()",
         )
     if torch.compiler.is_compiling() or type(x) is not Tensor or x.device.type == "meta":
         return
@@ -156,10 +156,10 @@ def check_out(out: Tensor, x: Tensor) -> None:
             "out",
             expected="x itself, or memory apart from that of x",
             got="memory that overlaps x",
-            todo="pass out=x to rotate in place",
+            hint="pass out=x to rotate in place",
         )
     if any(stride == 0 and size > 1 for stride, size in zip(out.stride(), out.shape, strict=True)):
-        raise RefusedError("out", expected="one place for each element", got="an expanded tensor", todo="call .contiguous()")
+        raise RefusedError("out", expected="one place for each element", got="an expanded tensor", hint="call .contiguous()")
 
 
 def _overlap(out: Tensor, x: Tensor) -> bool:

@@ -41,7 +41,7 @@ def row_frequencies(scaling: Scaling, lengths: Tensor, within: Tensor, beyond: T
             "scaling",
             expected="a scaling of this package where a graph is captured",
             got=type(scaling).__name__,
-            todo="rotate in eager mode, or make the tables outside the graph",
+            hint="rotate in eager mode, or make the tables outside the graph",
         )
     rows = [scaling.inverse_frequencies(rotary_dim, base, int(length)) for length in lengths.reshape(-1).tolist()]
     return torch.tensor(rows, dtype=torch.float64, device=lengths.device).reshape(*lengths.shape, -1)
@@ -64,7 +64,7 @@ def row_lengths(scaling: Scaling, positions: Tensor, length: int | Tensor | None
             "length",
             expected=f"the row's total length, since {scaling!r} changes frequencies past {trained} tokens",
             got="positions that start past 0 (a decode step or a chunk)",
-            todo="fix one length for prefill and decode and pass it to both; keys cached at another length do not compare",
+            hint="fix one length for prefill and decode and pass it to both; keys cached at another length do not compare",
         )
     return reached
 
@@ -72,17 +72,17 @@ def row_lengths(scaling: Scaling, positions: Tensor, length: int | Tensor | None
 def _given(name: str, length: int | Tensor, positions: Tensor) -> Tensor:
     if isinstance(length, bool) or not isinstance(length, int | Tensor | torch.SymInt):
         raise ArgumentTypeError(
-            name, expected="an int, or integers [B]", got=type(length).__name__, todo="count the row's tokens"
+            name, expected="an int, or integers [B]", got=type(length).__name__, hint="count the row's tokens"
         )
     if isinstance(length, Tensor) and (length.is_floating_point() or length.is_complex() or length.dtype is torch.bool):
         raise ArgumentTypeError(
-            name, expected="integers", got=str(length.dtype), todo="count the row's tokens, or call .long()"
+            name, expected="integers", got=str(length.dtype), hint="count the row's tokens, or call .long()"
         )
     given = torch.as_tensor(length, device=positions.device).long()
     if given.ndim and tuple(given.shape) != positions.shape[:-1]:
         raise ShapeError(
-            name, expected="one number, or one a row [B]", got=f"shape {tuple(given.shape)}", todo="match positions [B, T]"
+            name, expected="one number, or one a row [B]", got=f"shape {tuple(given.shape)}", hint="match positions [B, T]"
         )
     if not torch.compiler.is_compiling() and bool((given < 1).any()):
-        raise ArgumentError(name, expected="1 token or more", got=given.tolist(), todo="count the row's tokens")
+        raise ArgumentError(name, expected="1 token or more", got=given.tolist(), hint="count the row's tokens")
     return given

@@ -65,7 +65,7 @@ class SteppedTemperature(_Temperature):
         check_context("step_tokens", step_tokens)
         check_positive("strength", strength)
         if ahead not in (0, 1) or isinstance(ahead, bool):
-            raise ArgumentError("ahead", expected="0 or 1", got=ahead, todo="Llama 4 counts from 1, Ministral 3 from 0")
+            raise ArgumentError("ahead", expected="0 or 1", got=ahead, hint="Llama 4 counts from 1, Ministral 3 from 0")
         self._step_tokens, self._strength, self._ahead = step_tokens, strength, ahead
 
     step_tokens = property(lambda self: self._step_tokens, doc="Positions of one step.")
@@ -102,7 +102,7 @@ class LogTemperature(_Temperature):
         super().__init__()
         check_context("trained_context", trained_context)
         if trained_context == 1:
-            raise ArgumentError("trained_context", expected="more than 1 token", got=1, todo="its logarithm divides")
+            raise ArgumentError("trained_context", expected="more than 1 token", got=1, hint="its logarithm divides")
         self._trained_context = trained_context
 
     trained_context = property(lambda self: self._trained_context, doc="Tokens of the rows the model was trained on.")

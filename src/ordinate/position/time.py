@@ -13,10 +13,10 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
+from ordinate.arguments import check_integer
 from ordinate.errors import ArgumentError, ArgumentTypeError
 from ordinate.position.calendar import SEASONS, season_share
 from ordinate.position.indices import check_positions
-from ordinate.shapes import check_size
 
 __all__ = ["Time2Vec", "TimeEncoding"]
 
@@ -63,26 +63,26 @@ class TimeEncoding(nn.Module):
     ) -> None:
         super().__init__()
         if isinstance(seasons, str):
-            raise ArgumentTypeError("seasons", expected="a list of names", got="a string", todo=f"pass [{seasons!r}]")
+            raise ArgumentTypeError("seasons", expected="a list of names", got="a string", hint=f"pass [{seasons!r}]")
         unknown = [season for season in seasons if season not in SEASONS]
         if unknown:
-            raise ArgumentError("seasons", expected=f"names among {list(SEASONS)}", got=unknown, todo="spell them so")
-        check_size("harmonics", harmonics)
-        check_size("dim", dim)
+            raise ArgumentError("seasons", expected=f"names among {list(SEASONS)}", got=unknown, hint="spell them so")
+        check_integer("harmonics", harmonics, minimum=1)
+        check_integer("dim", dim, minimum=1)
         least = max(2 * harmonics * len(seasons), 2)
         if dim < least or dim % 2:
             raise ArgumentError(
-                "dim", expected=f"an even number of at least {least} channels", got=dim, todo="a season takes 2 * harmonics"
+                "dim", expected=f"an even number of at least {least} channels", got=dim, hint="a season takes 2 * harmonics"
             )
         if not 0 < shortest_seconds < longest_seconds < math.inf:
             raise ArgumentError(
                 "longest_seconds",
                 expected="0 < shortest_seconds < longest_seconds",
                 got=(shortest_seconds, longest_seconds),
-                todo="the sampling step and the span of the data, say",
+                hint="the sampling step and the span of the data, say",
             )
         if not math.isfinite(utc_offset_seconds):
-            raise ArgumentError("utc_offset_seconds", expected="seconds", got=utc_offset_seconds, todo="3600 for UTC+1")
+            raise ArgumentError("utc_offset_seconds", expected="seconds", got=utc_offset_seconds, hint="3600 for UTC+1")
         self.dim, self.seasons, self.harmonics = dim, tuple(seasons), harmonics
         self.shortest_seconds, self.longest_seconds = shortest_seconds, longest_seconds
         self.utc_offset_seconds = utc_offset_seconds
@@ -151,11 +151,11 @@ class Time2Vec(nn.Module):
 
     def __init__(self, dim: int, *, origin: float = 0, unit: float = 86_400.0) -> None:
         super().__init__()
-        check_size("dim", dim, least=2)
+        check_integer("dim", dim, minimum=2)
         if not math.isfinite(origin):
-            raise ArgumentError("origin", expected="a timestamp", got=origin, todo="the start of the data")
+            raise ArgumentError("origin", expected="a timestamp", got=origin, hint="the start of the data")
         if not (math.isfinite(unit) and unit > 0):
-            raise ArgumentError("unit", expected="a positive number of seconds", got=unit, todo="86400 is a day")
+            raise ArgumentError("unit", expected="a positive number of seconds", got=unit, hint="86400 is a day")
         self.dim, self.origin, self.unit = dim, origin, unit
         self.weight = nn.Parameter(torch.empty(dim))
         self.phase = nn.Parameter(torch.empty(dim))
@@ -197,5 +197,5 @@ def _check_timestamps(positions: Tensor) -> None:
             "positions",
             expected="timestamps in int64 or float64",
             got="torch.float32, whose neighbours are two minutes apart at present-day Unix time",
-            todo="keep timestamps in int64 or float64 from the start, or pass calendar times through unix_seconds",
+            hint="keep timestamps in int64 or float64 from the start, or pass calendar times through unix_seconds",
         )

@@ -12,6 +12,7 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
+from ordinate.arguments import check_integer
 from ordinate.errors import ArgumentError
 from ordinate.position.absolute import Sinusoidal
 from ordinate.position.content_bias import (
@@ -25,7 +26,6 @@ from ordinate.position.content_bias import (
 from ordinate.position.distance_bias import distances
 from ordinate.position.rotation import angle_tables
 from ordinate.position.skew import ladder_distances, skewed_scores
-from ordinate.shapes import check_size
 
 __all__ = ["TransformerXLRelative"]
 
@@ -71,16 +71,16 @@ class TransformerXLRelative(nn.Module):
         impl: Way = "auto",
     ) -> None:
         super().__init__()
-        check_size("num_heads", num_heads)
-        check_size("head_dim", head_dim)
+        check_integer("num_heads", num_heads, minimum=1)
+        check_integer("head_dim", head_dim, minimum=1)
         hidden = num_heads * head_dim if hidden_size is None else hidden_size
-        check_size("hidden_size", hidden)
+        check_integer("hidden_size", hidden, minimum=1)
         if hidden % 2:
             raise ArgumentError(
-                "hidden_size", expected="an even number of channels", got=hidden, todo="sine and cosine pair up"
+                "hidden_size", expected="an even number of channels", got=hidden, hint="sine and cosine pair up"
             )
         if max_distance is not None:
-            check_size("max_distance", max_distance)
+            check_integer("max_distance", max_distance, minimum=1)
         check_way(impl)
         self.num_heads, self.head_dim, self.hidden_size = num_heads, head_dim, hidden
         self.layout, self.base, self.max_distance, self.impl = layout, base, max_distance, impl
@@ -170,7 +170,7 @@ class TransformerXLRelative(nn.Module):
                 "query_positions",
                 expected="integers, since max_distance clamps to whole distances",
                 got=str(distance.dtype),
-                todo="drop max_distance, or round the positions",
+                hint="drop max_distance, or round the positions",
             )
 
         def rows(distance: Tensor) -> Tensor:

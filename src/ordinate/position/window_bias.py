@@ -151,9 +151,9 @@ class ContinuousWindowBias2D(nn.Module):
         super().__init__()
         check_num_heads(num_heads)
         if isinstance(hidden_dim, bool) or not isinstance(hidden_dim, int):
-            raise ArgumentTypeError("hidden_dim", expected="an int", got=type(hidden_dim).__name__, todo="pass a width")
+            raise ArgumentTypeError("hidden_dim", expected="an int", got=type(hidden_dim).__name__, hint="pass a width")
         if hidden_dim < 1:
-            raise ArgumentError("hidden_dim", expected="at least 1", got=hidden_dim, todo="Swin v2 has 512")
+            raise ArgumentError("hidden_dim", expected="at least 1", got=hidden_dim, hint="Swin v2 has 512")
         self.num_heads, self.window = num_heads, _sides("window", window)
         self.trained_window = self.window if trained_window is None else _sides("trained_window", trained_window)
         self.hidden_dim, self.ceiling = hidden_dim, ceiling
@@ -261,7 +261,7 @@ def _check(name: str, positions: Tensor, window: tuple[int, int], *, class_token
             name,
             expected="coordinates of 0 or more" if not class_token else "a patch, or a class token negative on both axes",
             got=lowest,
-            todo="a negative position is the class token's: build the bias with class_token=True, or shift the patches",
+            hint="a negative position is the class token's: build the bias with class_token=True, or shift the patches",
         )
     for axis, side in enumerate(window):
         reached = int(patches[:, axis].max()) if patches.numel() else 0
@@ -270,14 +270,14 @@ def _check(name: str, positions: Tensor, window: tuple[int, int], *, class_token
                 name,
                 expected=f"coordinates below the window's {('height', 'width')[axis]} ({side})",
                 got=reached,
-                todo="number the patches from 0 inside each window, or resize the table",
+                hint="number the patches from 0 inside each window, or resize the table",
             )
 
 
 def _sides(name: str, window: Sequence[int]) -> tuple[int, int]:
     sides = tuple(window) if isinstance(window, list | tuple) else ()
     if len(sides) != 2 or not all(isinstance(side, int) and not isinstance(side, bool) for side in sides):
-        raise ArgumentTypeError(name, expected="(height, width), two ints", got=repr(window), todo="for example (7, 7)")
+        raise ArgumentTypeError(name, expected="(height, width), two ints", got=repr(window), hint="for example (7, 7)")
     if min(sides) < 1:
-        raise ArgumentError(name, expected="sides of at least 1 patch", got=sides, todo="for example (7, 7)")
+        raise ArgumentError(name, expected="sides of at least 1 patch", got=sides, hint="for example (7, 7)")
     return sides[0], sides[1]

@@ -72,9 +72,9 @@ class XPos(nn.Module):
         check_base(base)
         for name, value in (("scale_base", scale_base), ("gamma", gamma)):
             if not (math.isfinite(value) and value > 0):
-                raise ArgumentError(name, expected="a positive, finite number", got=value, todo="leave it out for the paper's")
+                raise ArgumentError(name, expected="a positive, finite number", got=value, hint="leave it out for the paper's")
         if not math.isfinite(centre):
-            raise ArgumentError("centre", expected="a position", got=centre, todo="half the context, say")
+            raise ArgumentError("centre", expected="a position", got=centre, hint="half the context, say")
         self._head_dim, self._layout, self._rotary_dim, self._base = head_dim, layout, turned, base
         self._scale_base, self._gamma, self._centre = scale_base, gamma, centre
         self._frequencies = inverse_frequencies(turned, base)
@@ -123,7 +123,7 @@ class XPos(nn.Module):
                     "positions",
                     expected=f"at most {reach} positions from centre ({self.centre}), where {x.dtype} can hold the factors",
                     got=f"{furthest:.0f}",
-                    todo="set centre to the middle of the context, rotate in a wider dtype, or take Rotary with ALiBi",
+                    hint="set centre to the middle of the context, rotate in a wider dtype, or take Rotary with ALiBi",
                 )
         radians = torch.tensor(self._frequencies, dtype=torch.float64, device=x.device)
         rates = torch.tensor(self._log_rates, dtype=torch.float64, device=x.device)

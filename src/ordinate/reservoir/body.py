@@ -82,14 +82,14 @@ def checked_drive(drive: Sequence[float]) -> tuple[float, float]:
     (1.0, 0.5)
     """
     if not hasattr(drive, "__len__") or len(drive) != 2:
-        raise ShapeError("drive", expected="two numbers (left, right)", got=repr(drive), todo="give one a side")
+        raise ShapeError("drive", expected="two numbers (left, right)", got=repr(drive), hint="give one a side")
     try:
         left, right = (float(value) for value in drive)
     except (TypeError, ValueError):
-        raise ArgumentTypeError("drive", expected="two numbers (left, right)", got=repr(drive), todo="give numbers") from None
+        raise ArgumentTypeError("drive", expected="two numbers (left, right)", got=repr(drive), hint="give numbers") from None
     if not (0 <= left <= LARGEST_DRIVE and 0 <= right <= LARGEST_DRIVE):
         raise ArgumentError(
-            "drive", expected=f"two numbers from 0 to {LARGEST_DRIVE}", got=f"({left:g}, {right:g})", todo="scale or clip it"
+            "drive", expected=f"two numbers from 0 to {LARGEST_DRIVE}", got=f"({left:g}, {right:g})", hint="scale or clip it"
         )
     return left, right
 
@@ -129,14 +129,14 @@ class KinematicFly:
         slowing_mm_per_second: float = 1.3,
     ) -> None:
         if not (math.isfinite(step_seconds) and step_seconds > 0):
-            raise ArgumentError("step_seconds", expected="a positive time", got=step_seconds, todo="such as 0.01")
+            raise ArgumentError("step_seconds", expected="a positive time", got=step_seconds, hint="such as 0.01")
         for name, value in (
             ("yaw_degrees_per_second", yaw_degrees_per_second),
             ("speed_mm_per_second", speed_mm_per_second),
             ("slowing_mm_per_second", slowing_mm_per_second),
         ):
             if not math.isfinite(value):
-                raise ArgumentError(name, expected="a finite number", got=value, todo="leave it out for the fitted one")
+                raise ArgumentError(name, expected="a finite number", got=value, hint="leave it out for the fitted one")
         self.yaw_degrees_per_second = yaw_degrees_per_second
         self.speed_mm_per_second = speed_mm_per_second
         self.slowing_mm_per_second = slowing_mm_per_second

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ordinate.atomic_io import atomic_write
 from ordinate.errors import ArgumentError, MissingExtraError, RefusedError
 from ordinate.reservoir.body_generations import INSTALL
 from ordinate.reservoir.body_neuromechfly import NeuroMechFly
-from ordinate.whole_files import write_whole
 
 __all__ = ["Film", "Window"]
 
@@ -52,10 +52,10 @@ class Film:
     ) -> None:
         for name, value in (("height", height), ("width", width)):
             if value < 16 or value % 2:
-                raise ArgumentError(name, expected="an even number of pixels, at least 16", got=value, todo="such as 480")
+                raise ArgumentError(name, expected="an even number of pixels, at least 16", got=value, hint="such as 480")
         for name, rate in (("pictures_per_second", pictures_per_second), ("playback_speed", playback_speed)):
             if not (math.isfinite(rate) and rate > 0):
-                raise ArgumentError(name, expected="a positive rate", got=rate, todo="leave it out for the usual one")
+                raise ArgumentError(name, expected="a positive rate", got=rate, hint="leave it out for the usual one")
         self.pictures_per_second, self.playback_speed = pictures_per_second, playback_speed
         self.pictures: list[Picture] = []
         self._between = playback_speed / pictures_per_second
@@ -86,7 +86,7 @@ class Film:
                 for picture in self._taken():
                     writer.append_data(picture)
 
-        return write_whole(path, write)
+        return atomic_write(path, write)
 
     def save_picture(self, path: str | Path, at: int = -1) -> Path:
         """Write one picture, by default the last, as a png.
@@ -94,11 +94,11 @@ class Film:
         Raises:
             As `save`.
         """
-        return write_whole(path, lambda draft: _imageio().imwrite(draft, self._taken()[at], format="PNG"))
+        return atomic_write(path, lambda draft: _imageio().imwrite(draft, self._taken()[at], format="PNG"))
 
     def _taken(self) -> list[Picture]:
         if not self.pictures:
-            raise RefusedError("film", expected="pictures", got="none yet", todo="let the fly walk first")
+            raise RefusedError("film", expected="pictures", got="none yet", hint="let the fly walk first")
         return self.pictures
 
     def close(self) -> None:
@@ -119,16 +119,16 @@ class Window:
 
     def __init__(self, fly: NeuroMechFly, *, playback_speed: float = 0.2) -> None:
         if not (math.isfinite(playback_speed) and playback_speed > 0):
-            raise ArgumentError("playback_speed", expected="a positive rate", got=playback_speed, todo="such as 0.2")
+            raise ArgumentError("playback_speed", expected="a positive rate", got=playback_speed, hint="such as 0.2")
         import mujoco.viewer
 
         if os.name == "posix" and os.uname().sysname == "Linux" and not os.environ.get("DISPLAY"):
-            raise RefusedError("window", expected="a screen", got="no DISPLAY", todo="take a film instead, or use xvfb-run")
+            raise RefusedError("window", expected="a screen", got="no DISPLAY", hint="take a film instead, or use xvfb-run")
         try:
             self._viewer = mujoco.viewer.launch_passive(fly.model, fly.data, show_left_ui=False, show_right_ui=False)
         except Exception as problem:  # GLFW and macOS say it each in their own way
             raise RefusedError(
-                "window", expected="a screen that MuJoCo can open", got=str(problem), todo="take a film instead"
+                "window", expected="a screen that MuJoCo can open", got=str(problem), hint="take a film instead"
             ) from problem
         with self._viewer.lock():
             _follow(self._viewer.cam, fly)
@@ -156,7 +156,7 @@ def _imageio() -> Any:
     try:
         import imageio.v2
     except ImportError as problem:
-        raise MissingExtraError("film", expected="imageio with ffmpeg", got=str(problem), todo=INSTALL) from None
+        raise MissingExtraError("film", expected="imageio with ffmpeg", got=str(problem), hint=INSTALL) from None
     return imageio.v2
 
 
@@ -172,7 +172,7 @@ def _renderer(fly: NeuroMechFly, height: int, width: int) -> Any:
             "film",
             expected="OpenGL without a screen",
             got=str(problem),
-            todo="set MUJOCO_GL=egl (or osmesa) before Python starts, and install libegl1 or libosmesa6",
+            hint="set MUJOCO_GL=egl (or osmesa) before Python starts, and install libegl1 or libosmesa6",
         ) from problem
 
 

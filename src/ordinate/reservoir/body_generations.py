@@ -80,7 +80,7 @@ def legs(generation: str | None = None, *, physics_steps: int = 10) -> Legs:
     """
     chosen = installed_generation() if generation is None else generation
     if chosen is None:
-        raise MissingExtraError("fly", expected="the package flygym and MuJoCo", got="not installed", todo=INSTALL)
+        raise MissingExtraError("fly", expected="the package flygym and MuJoCo", got="not installed", hint=INSTALL)
     if "MUJOCO_GL" not in os.environ and sys.platform == "linux" and not os.environ.get("DISPLAY"):
         os.environ["MUJOCO_GL"] = "egl"  # read when MuJoCo is imported; its own default would look for a screen
     try:
@@ -88,9 +88,9 @@ def legs(generation: str | None = None, *, physics_steps: int = 10) -> Legs:
             return _Composed(physics_steps)
         return _Gymnasium("flygym_gymnasium" if chosen == "flygym-gymnasium" else "flygym", physics_steps)
     except ImportError as problem:
-        todo = "pip install networkx" if problem.name == "networkx" else INSTALL
+        hint = "pip install networkx" if problem.name == "networkx" else INSTALL
         raise MissingExtraError(
-            "fly", expected=f"{GENERATIONS[chosen]} with what its walking fly needs", got=str(problem), todo=todo
+            "fly", expected=f"{GENERATIONS[chosen]} with what its walking fly needs", got=str(problem), hint=hint
         ) from None
 
 

@@ -45,13 +45,13 @@ class NeuroMechFly:
         self, step_seconds: float = 0.01, *, seed: int = 0, generation: str | None = None, physics_steps: int = 10
     ) -> None:
         if generation is not None and generation not in GENERATIONS:
-            raise UnknownNameError("generation", expected=f"one of {list(GENERATIONS)}", got=generation, todo="or leave it out")
+            raise UnknownNameError("generation", expected=f"one of {list(GENERATIONS)}", got=generation, hint="or leave it out")
         if physics_steps < 1:
-            raise ArgumentError("physics_steps", expected="at least 1", got=physics_steps, todo="10 is a good number")
+            raise ArgumentError("physics_steps", expected="at least 1", got=physics_steps, hint="10 is a good number")
         tick = physics_steps * PHYSICS_STEP_SECONDS
         self._ticks = round(step_seconds / tick) if math.isfinite(step_seconds) else 0
         if self._ticks < 1 or not math.isclose(self._ticks * tick, step_seconds, rel_tol=1e-9):
-            raise ArgumentError("step_seconds", expected=f"a multiple of {tick:g} s", got=step_seconds, todo="such as 0.01")
+            raise ArgumentError("step_seconds", expected=f"a multiple of {tick:g} s", got=step_seconds, hint="such as 0.01")
         self.generation = generation or installed_generation()
         self.seed, self._step_seconds = seed, step_seconds
         self._legs: Legs | None = legs(self.generation, physics_steps=physics_steps)
@@ -121,7 +121,7 @@ class NeuroMechFly:
                 "body",
                 expected="a fly on its feet",
                 got=f"one on its back at {self._pose.time_seconds:.2f} s",
-                todo="reset it, and drive it less abruptly",
+                hint="reset it, and drive it less abruptly",
             )
         return self._pose
 
@@ -141,7 +141,7 @@ class NeuroMechFly:
 
     def _alive(self) -> Legs:
         if self._legs is None:
-            raise RefusedError("body", expected="an open simulator", got="a closed one", todo="make another NeuroMechFly")
+            raise RefusedError("body", expected="an open simulator", got="a closed one", hint="make another NeuroMechFly")
         return self._legs
 
     def _facing(self) -> float:

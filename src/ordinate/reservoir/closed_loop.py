@@ -69,14 +69,14 @@ def generate(
     generator = generator_of(seed)
     fed_back = reservoir.feedback_weights is not None
     if inputs is not None and not fed_back:
-        raise ArgumentError("inputs", expected="none, for the outputs are the inputs", got="some", todo="leave them out")
+        raise ArgumentError("inputs", expected="none, for the outputs are the inputs", got="some", hint="leave them out")
     shown = np.zeros((*lead, steps, 0), dtype=reservoir.dtype) if inputs is None else np.asarray(inputs, dtype=reservoir.dtype)
     if shown.shape[-2:] != (steps, reservoir.num_channels if fed_back else 0) or shown.shape[:-2] != lead:
         raise ShapeError(
             "inputs",
             expected=f"{[*lead, steps, reservoir.num_channels]}",
             got=str(list(shown.shape)),
-            todo="one input a step and channel",
+            hint="one input a step and channel",
         )
     wanted = (*lead, len(reservoir.feedback_weights) if reservoir.feedback_weights is not None else reservoir.num_channels)
     outputs: list[Array] = []
@@ -89,7 +89,7 @@ def generate(
                 "readout",
                 expected=f"outputs {list(wanted)}",
                 got=str(list(told.shape)),
-                todo="one output a channel it feeds",
+                hint="one output a channel it feeds",
             )
         return told
 

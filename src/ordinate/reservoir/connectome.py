@@ -72,7 +72,7 @@ class Connectome:
         ids = np.arange(count) if self.ids is None else _checked_ids(self.ids, count)
         side = np.full(count, "unknown") if self.side is None else _one_each("side", np.asarray(self.side, dtype=str), count)
         if not np.isin(side, SIDES).all():
-            raise ArgumentError("side", expected=f"one of {SIDES}", got=str(side[~np.isin(side, SIDES)][0]), todo="rename it")
+            raise ArgumentError("side", expected=f"one of {SIDES}", got=str(side[~np.isin(side, SIDES)][0]), hint="rename it")
         mate = np.full(count, -1) if self.mate is None else _checked_mate(self.mate, count)
         kind = np.full(count, "") if self.kind is None else _one_each("kind", np.asarray(self.kind, dtype=str), count)
         labels = (frozenset(),) * count if self.labels is None else tuple(frozenset(told) for told in self.labels)
@@ -138,7 +138,7 @@ class Connectome:
         activity = np.asarray(x)
         if activity.ndim == 0 or activity.shape[-1] != self.num_neurons:
             raise ShapeError(
-                "x", expected=f"[..., {self.num_neurons}]", got=str(list(activity.shape)), todo="one value a neuron"
+                "x", expected=f"[..., {self.num_neurons}]", got=str(list(activity.shape)), hint="one value a neuron"
             )
         flat = activity.reshape(-1, self.num_neurons)
         return np.asarray(self.incoming @ flat.T).T.reshape(activity.shape)
@@ -170,7 +170,7 @@ class Connectome:
             ShapeError: weights for another number of neurons.
         """
         if np.shape(weights) != self.weights.shape:
-            raise ShapeError("weights", expected=str(self.weights.shape), got=str(np.shape(weights)), todo="one row a neuron")
+            raise ShapeError("weights", expected=str(self.weights.shape), got=str(np.shape(weights)), hint="one row a neuron")
         return replace(self, weights=weights, name=name)
 
     def reversed(self) -> Connectome:
@@ -248,7 +248,7 @@ class Connectome:
         made = cls(weights, **annotations)
         if made.num_edges and made.weights.data.min() < 0:
             raise ArgumentError(
-                "weights", expected="counts of synapses", got=f"{made.weights.data.min()}", todo="give signs by reservoir.signs"
+                "weights", expected="counts of synapses", got=f"{made.weights.data.min()}", hint="give signs by reservoir.signs"
             )
         return made
 
@@ -257,13 +257,13 @@ def _checked_weights(weights: Any) -> sparse.csr_array:
     shape = np.shape(weights)
     if len(shape) != 2 or shape[0] != shape[1]:
         raise ShapeError(
-            "weights", expected="a square matrix [N, N]", got=str(list(shape)), todo="rows and columns are the same neurons"
+            "weights", expected="a square matrix [N, N]", got=str(list(shape)), hint="rows and columns are the same neurons"
         )
     if shape[0] == 0:
-        raise ShapeError("weights", expected="at least one neuron", got="an empty matrix", todo="look at the file or the query")
+        raise ShapeError("weights", expected="at least one neuron", got="an empty matrix", hint="look at the file or the query")
     made = sparse.csr_array(weights, copy=True)
     if made.dtype.kind not in "biuf":
-        raise ArgumentTypeError("weights", expected="real numbers", got=str(made.dtype), todo="convert it")
+        raise ArgumentTypeError("weights", expected="real numbers", got=str(made.dtype), hint="convert it")
     if made.dtype.kind == "b":
         made = made.astype(np.uint8)
     made.sum_duplicates()
@@ -271,7 +271,7 @@ def _checked_weights(weights: Any) -> sparse.csr_array:
         bad = int(np.flatnonzero(~np.isfinite(made.data))[0])
         row = int(np.searchsorted(made.indptr, bad, side="right")) - 1
         raise ArgumentError(
-            "weights", expected="finite numbers", got=f"{made.data[bad]} at [{row}, {made.indices[bad]}]", todo="mend the file"
+            "weights", expected="finite numbers", got=f"{made.data[bad]} at [{row}, {made.indices[bad]}]", hint="mend the file"
         )
     made.eliminate_zeros()
     for part in (made.data, made.indices, made.indptr):
@@ -282,7 +282,7 @@ def _checked_weights(weights: Any) -> sparse.csr_array:
 def _one_each(name: str, values: Any, count: int) -> Any:
     if len(values) != count:
         raise ArgumentError(
-            name, expected=f"one for each of the {count} neurons", got=str(len(values)), todo="align it with the matrix"
+            name, expected=f"one for each of the {count} neurons", got=str(len(values)), hint="align it with the matrix"
         )
     return values
 
@@ -292,7 +292,7 @@ def _checked_ids(ids: Sequence[Any] | npt.NDArray[Any], count: int) -> npt.NDArr
     distinct, times = np.unique(told, return_counts=True)
     if distinct.size != count:
         raise ArgumentError(
-            "ids", expected="distinct names", got=f"{distinct[times > 1][0]} {times.max()} times", todo="merge or rename them"
+            "ids", expected="distinct names", got=f"{distinct[times > 1][0]} {times.max()} times", hint="merge or rename them"
         )
     return np.asarray(told)
 
@@ -300,7 +300,7 @@ def _checked_ids(ids: Sequence[Any] | npt.NDArray[Any], count: int) -> npt.NDArr
 def _checked_mate(mate: Any, count: int) -> IntArray:
     told = np.asarray(_one_each("mate", np.asarray(mate), count), dtype=np.int64)
     if told.min(initial=-1) < -1 or told.max(initial=-1) >= count:
-        raise ArgumentError("mate", expected=f"indices below {count}, or -1", got=str(told.max()), todo="point at neurons")
+        raise ArgumentError("mate", expected=f"indices below {count}, or -1", got=str(told.max()), hint="point at neurons")
     paired = np.flatnonzero(told >= 0)
     wrong = paired[(told[told[paired]] != paired) | (told[paired] == paired)]
     if wrong.size:
@@ -308,6 +308,6 @@ def _checked_mate(mate: Any, count: int) -> IntArray:
             "mate",
             expected="pairs: each the mate of its mate",
             got=f"neuron {wrong[0]} -> {told[wrong[0]]}",
-            todo="mend the pairs",
+            hint="mend the pairs",
         )
     return told

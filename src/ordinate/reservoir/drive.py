@@ -63,7 +63,7 @@ class Brain:
         updates: int = 2,
     ) -> None:
         if updates < 1:
-            raise ArgumentError("updates", expected="at least 1", got=updates, todo="2 is a good number")
+            raise ArgumentError("updates", expected="at least 1", got=updates, hint="2 is a good number")
         self.connectome, self.updates = connectome, updates
         stimulated = cells(connectome, stimulus, "stimulus")
         left_cells, right_cells = cells(connectome, readout, "readout")
@@ -84,7 +84,7 @@ class Brain:
                 "readout",
                 expected="cells that tell a stimulus on the left from one on the right",
                 got=f"a contrast of {self.reach:.1e}",
-                todo="choose other cells, or a higher gain",
+                hint="choose other cells, or a higher gain",
             )
 
     def reset(self) -> None:
@@ -233,7 +233,7 @@ def drive(
         ("axons", axons, axons in AXONS, f"one of {AXONS}"),
     ):
         if not fine:
-            raise ArgumentError(name, expected=expected, got=value, todo="choose another")
+            raise ArgumentError(name, expected=expected, got=value, hint="choose another")
     brain.reset()
     steps = max(1, round(seconds / body.step_seconds))
     target = senses if isinstance(senses, Target) else None

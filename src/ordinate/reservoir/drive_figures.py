@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from ordinate.atomic_io import save_figure
 from ordinate.reservoir.drive import Drive
-from ordinate.whole_files import save_figure
 
 __all__ = ["draw_path", "draw_traces", "path_figure", "save_figures", "traces_figure"]
 

@@ -49,7 +49,7 @@ class Target:
     def __post_init__(self) -> None:
         for name in ("x_mm", "y_mm", "eye_degrees"):
             if not math.isfinite(getattr(self, name)):
-                raise ArgumentError(name, expected="a finite number", got=getattr(self, name), todo="choose another")
+                raise ArgumentError(name, expected="a finite number", got=getattr(self, name), hint="choose another")
 
     def __call__(self, pose: Pose) -> tuple[float, float]:
         """Strengths on the left and on the right."""
@@ -81,10 +81,10 @@ class Schedule:
         pieces = tuple((float(start), float(left), float(right)) for start, left, right in self.pieces)
         starts = [start for start, _, _ in pieces]
         if not starts or starts[0] != 0 or any(not a < b for a, b in pairwise(starts)):
-            raise ArgumentError("schedule", expected="times that rise from 0", got=str(starts), todo="begin with 0 and sort")
+            raise ArgumentError("schedule", expected="times that rise from 0", got=str(starts), hint="begin with 0 and sort")
         for _, *strengths in pieces:
             if not all(0 <= value <= 1 for value in strengths):
-                raise ArgumentError("schedule", expected="strengths from 0 to 1", got=str(tuple(strengths)), todo="scale them")
+                raise ArgumentError("schedule", expected="strengths from 0 to 1", got=str(tuple(strengths)), hint="scale them")
         object.__setattr__(self, "pieces", pieces)
 
     @classmethod
@@ -102,7 +102,7 @@ class Schedule:
                 pieces.append((float(start), float(left), float(right)))
         except ValueError:
             raise ArgumentError(
-                "schedule", expected='pieces "SECONDS:LEFT,RIGHT"', got=text, todo='such as "0:1,0 2:0,1"'
+                "schedule", expected='pieces "SECONDS:LEFT,RIGHT"', got=text, hint='such as "0:1,0 2:0,1"'
             ) from None
         return cls(pieces)
 

@@ -99,19 +99,19 @@ class LeakyRate:
     def __post_init__(self) -> None:
         leak = np.asarray(self.leak_rate, dtype=np.float64)
         if not ((leak > 0) & (leak <= 1)).all():
-            raise ArgumentError("leak_rate", expected="above 0, up to 1", got=repr(self.leak_rate)[:60], todo="1 is no leak")
+            raise ArgumentError("leak_rate", expected="above 0, up to 1", got=repr(self.leak_rate)[:60], hint="1 is no leak")
         if not np.isfinite(np.asarray(self.bias, dtype=np.float64)).all():
-            raise ArgumentError("bias", expected="finite numbers", got=repr(self.bias)[:60], todo="mend it")
+            raise ArgumentError("bias", expected="finite numbers", got=repr(self.bias)[:60], hint="mend it")
         if isinstance(self.activation, str):
             if self.activation not in ACTIVATIONS:
                 raise UnknownNameError(
                     "activation",
                     expected=f"one of {', '.join(ACTIVATIONS)}, or a function",
                     got=self.activation,
-                    todo="choose one",
+                    hint="choose one",
                 )
         elif not callable(self.activation):
-            raise ArgumentTypeError("activation", expected="a name or a function", got=repr(self.activation), todo="choose one")
+            raise ArgumentTypeError("activation", expected="a name or a function", got=repr(self.activation), hint="choose one")
 
     def __repr__(self) -> str:
         told = {"leak_rate": self.leak_rate, "activation": self.activation, "bias": self.bias}

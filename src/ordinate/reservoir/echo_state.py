@@ -80,10 +80,10 @@ def _distances(
 ) -> npt.NDArray[np.float64]:
     """[G, T + 1]."""
     if reservoir.noise:
-        raise ArgumentError("reservoir", expected="no noise", got=f"noise {reservoir.noise:g}", todo="make one without")
+        raise ArgumentError("reservoir", expected="no noise", got=f"noise {reservoir.noise:g}", hint="make one without")
     if inputs.ndim != 2 or not len(inputs):
         expected = f"[T, {reservoir.num_channels}], T at least 1"
-        raise ShapeError("inputs", expected=expected, got=str(list(inputs.shape)), todo="give one sequence")
+        raise ShapeError("inputs", expected=expected, got=str(list(inputs.shape)), hint="give one sequence")
     first, second = _drawn(reservoir, seed) if states is None else states
     count = gains.size
 
@@ -104,7 +104,7 @@ def _drawn(reservoir: Reservoir, seed: int) -> tuple[State, State]:
             "states",
             expected="two initial states, for these dynamics keep more than activity",
             got="none",
-            todo="run the reservoir on two different inputs and take its states",
+            hint="run the reservoir on two different inputs and take its states",
         )
     drawn = np.random.default_rng(seed).uniform(-1, 1, (2, reservoir.num_neurons)).astype(reservoir.dtype)
     return State(drawn[0]), State(drawn[1])

@@ -62,14 +62,14 @@ def from_edges(
         ArgumentError: another word for `duplicates`.
     """
     if duplicates not in ("refuse", "sum"):
-        raise ArgumentError("duplicates", expected='"refuse" or "sum"', got=duplicates, todo="choose one")
+        raise ArgumentError("duplicates", expected='"refuse" or "sum"', got=duplicates, hint="choose one")
     place = Path(path)
     table = _table(place)
     senders, receivers = _column(table, pre, _PRE, "pre", place), _column(table, post, _POST, "post", place)
     told = _column(table, count, _COUNT, "count", place, needed=count is not None)
     counts = np.ones(len(senders), dtype=np.int64) if told is None else _counts(told, place)
     if not len(senders):
-        raise DataError(str(place), expected="at least one edge", got="a header alone", todo="fetch it again")
+        raise DataError(str(place), expected="at least one edge", got="a header alone", hint="fetch it again")
     annotations: dict[str, Any] = {}
     if neurons is None:
         ids = np.unique(np.concatenate([senders, receivers]))
@@ -86,7 +86,7 @@ def from_edges(
             str(place),
             expected="each edge once",
             got=f"{ids[one]} -> {ids[other]} {times.max()} times",
-            todo='pass duplicates="sum" where counts are split, by neuropil for example',
+            hint='pass duplicates="sum" where counts are split, by neuropil for example',
         )
     weights = sparse.csr_array(sparse.coo_array((counts, (rows, columns)), shape=(ids.size, ids.size)))
     return Connectome(weights, **annotations, name=name or place.name)
@@ -95,19 +95,19 @@ def from_edges(
 def _table(place: Path) -> Mapping[str, Column]:
     if not place.is_file():
         raise MissingDataError(
-            str(place), expected="a .csv, .csv.gz or .parquet file", got="no such file", todo="check the path"
+            str(place), expected="a .csv, .csv.gz or .parquet file", got="no such file", hint="check the path"
         )
     if place.suffix == ".parquet":
         try:
             from pyarrow import parquet
         except ImportError:
             raise MissingExtraError(
-                "path", expected="the package pyarrow, for Parquet files", got="not installed", todo="pip install pyarrow"
+                "path", expected="the package pyarrow, for Parquet files", got="not installed", hint="pip install pyarrow"
             ) from None
         try:
             told = parquet.read_table(place)
         except Exception as problem:  # whatever pyarrow raises about a damaged file
-            raise DataError(str(place), expected="a Parquet file", got=str(problem), todo="fetch it again") from problem
+            raise DataError(str(place), expected="a Parquet file", got=str(problem), hint="fetch it again") from problem
         return {column: told[column].to_numpy() for column in told.column_names}
     try:
         with (
@@ -117,15 +117,15 @@ def _table(place: Path) -> Mapping[str, Column]:
         ):
             rows = list(csv.reader(lines))
     except (gzip.BadGzipFile, EOFError, zlib.error, UnicodeDecodeError) as problem:
-        raise DataError(str(place), expected="a whole table", got=str(problem), todo="fetch it again") from problem
+        raise DataError(str(place), expected="a whole table", got=str(problem), hint="fetch it again") from problem
     if not rows:
-        raise DataError(str(place), expected="a header and rows", got="an empty file", todo="fetch it again")
+        raise DataError(str(place), expected="a header and rows", got="an empty file", hint="fetch it again")
     header = [word.strip() for word in rows[0]]
     body = [row for row in rows[1:] if row]
     for number, row in enumerate(body, start=2):
         if len(row) != len(header):
             raise DataError(
-                f"{place}, line {number}", expected=f"{len(header)} fields", got=f"{len(row)}", todo="mend or remove the line"
+                f"{place}, line {number}", expected=f"{len(header)} fields", got=f"{len(row)}", hint="mend or remove the line"
             )
     return {word: np.array([row[at].strip() for row in body], dtype=str) for at, word in enumerate(header)}
 
@@ -142,7 +142,7 @@ def _column(
         str(place),
         expected=f"the column {given}" if given else f"a column of {what} ids, such as {', '.join(usual[:3])}",
         got=f"columns {', '.join(table)}",
-        todo=f"name it: {what}=...",
+        hint=f"name it: {what}=...",
     )
 
 
@@ -161,12 +161,12 @@ def _counts(told: Column, place: Path) -> Column:
     try:
         numbers = told.astype(np.float64)
     except ValueError as problem:
-        raise DataError(str(place), expected="numbers for counts", got=str(problem), todo="mend the column") from None
+        raise DataError(str(place), expected="numbers for counts", got=str(problem), hint="mend the column") from None
     wrong = ~(numbers >= 0) | np.isinf(numbers)
     if wrong.any():
         at = int(np.flatnonzero(wrong)[0])
         raise DataError(
-            f"{place}, row {at + 1}", expected="a count, 0 or more", got=f"{numbers[at]:g}", todo="mend or remove the row"
+            f"{place}, row {at + 1}", expected="a count, 0 or more", got=f"{numbers[at]:g}", hint="mend or remove the row"
         )
     return numbers.astype(np.int64) if (numbers == np.floor(numbers)).all() else numbers
 
@@ -184,7 +184,7 @@ def _places(told: Column, ids: Column, place: Path) -> npt.NDArray[np.int64]:
             str(place),
             expected="edges between the neurons listed",
             got=f"{told[missing][0]}, which is not, and {int(missing.sum()) - 1} more",
-            todo="add it to the table of neurons, or remove the edge",
+            hint="add it to the table of neurons, or remove the edge",
         )
     return np.asarray(found, dtype=np.int64)
 
@@ -198,7 +198,7 @@ def _annotations(place: Path) -> dict[str, Any]:
             str(place),
             expected="each neuron once",
             got=f"{distinct[np.argmax(times)]} {times.max()} times",
-            todo="merge its rows",
+            hint="merge its rows",
         )
     told: dict[str, Any] = {"ids": ids}
     for word in ("side", "kind"):

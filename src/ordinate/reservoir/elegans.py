@@ -53,7 +53,7 @@ def c_elegans(path: str | Path | None = None, *, reader: str = "Cook2019HermRead
     2021, doi 10.1038/s41586-021-03778-8; collected by https://github.com/openworm/ConnectomeToolbox.
     """
     if layer not in LAYERS:
-        raise ArgumentError("layer", expected=f"one of {', '.join(LAYERS)}", got=layer, todo="choose one")
+        raise ArgumentError("layer", expected=f"one of {', '.join(LAYERS)}", got=layer, hint="choose one")
     opened = _opened(path)
     told = _document(opened, reader)
     names = [str(name) for name in told["nodes"]]
@@ -65,7 +65,7 @@ def c_elegans(path: str | Path | None = None, *, reader: str = "Cook2019HermRead
                 f"{reader}.json",
                 expected=f"{len(names)} x {len(names)} {key}",
                 got=str(part.shape),
-                todo="fetch the wheel again",
+                hint="fetch the wheel again",
             )
         weights += part
     side, mate = _sides(names)
@@ -97,7 +97,7 @@ def _opened(path: str | Path | None) -> _Files:
         found = find_spec("cect")
         if found is None or not found.submodule_search_locations:
             raise MissingExtraError(
-                "path", expected="the package cect", got="it is not installed and no path is given", todo=_FETCH
+                "path", expected="the package cect", got="it is not installed and no path is given", hint=_FETCH
             )
         path = next(iter(found.submodule_search_locations))
     place = Path(path)
@@ -106,16 +106,16 @@ def _opened(path: str | Path | None) -> _Files:
         readers = {told.stem: str(told.relative_to(place)) for told in (place / "cache").glob("*.json")}
         if readers:
             return _Files(place, readers, False)
-        raise MissingDataError(str(path), expected="a folder with cache/<Reader>.json", got="none in it", todo=_FETCH)
+        raise MissingDataError(str(path), expected="a folder with cache/<Reader>.json", got="none in it", hint=_FETCH)
     if not place.is_file():
-        raise MissingDataError(str(path), expected="a wheel of cect, a folder or a JSON file", got="nothing there", todo=_FETCH)
+        raise MissingDataError(str(path), expected="a wheel of cect, a folder or a JSON file", got="nothing there", hint=_FETCH)
     if place.suffix == ".json":
         return _Files(place.parent, {place.stem: place.name}, False)
     try:
         with zipfile.ZipFile(place) as archive:
             inside = [name for name in archive.namelist() if re.fullmatch(r"cect/cache/[^/]+\.json", name)]
     except zipfile.BadZipFile as problem:
-        raise DataError(str(place), expected="a whole wheel", got=f"a damaged one ({problem})", todo=_FETCH) from problem
+        raise DataError(str(place), expected="a whole wheel", got=f"a damaged one ({problem})", hint=_FETCH) from problem
     return _Files(place, {Path(name).stem: name for name in inside}, True)
 
 
@@ -128,7 +128,7 @@ def _text(files: _Files, name: str) -> str | None:
         with zipfile.ZipFile(files.place) as archive:
             return archive.read(name).decode("utf-8") if name in archive.namelist() else None
     except (zipfile.BadZipFile, zlib.error, EOFError) as problem:
-        raise DataError(str(files.place), expected="a whole wheel", got=f"a damaged one ({problem})", todo=_FETCH) from problem
+        raise DataError(str(files.place), expected="a whole wheel", got=f"a damaged one ({problem})", hint=_FETCH) from problem
 
 
 def _document(files: _Files, reader: str) -> dict[str, Any]:
@@ -141,14 +141,14 @@ def _document(files: _Files, reader: str) -> dict[str, Any]:
             "reader",
             expected=f"one of the {len(files.readers)} readers in {files.place.name}",
             got=reader,
-            todo=f'did you mean "{near[0]}"?' if near else f"such as {', '.join(sorted(files.readers)[:3])}",
+            hint=f'did you mean "{near[0]}"?' if near else f"such as {', '.join(sorted(files.readers)[:3])}",
         )
     try:
         told = json.loads(_text(files, name) or "")
     except (ValueError, OSError) as problem:
-        raise DataError(name, expected="a JSON document", got=str(problem), todo=_FETCH) from problem
+        raise DataError(name, expected="a JSON document", got=str(problem), hint=_FETCH) from problem
     if not isinstance(told, dict) or not isinstance(told.get("nodes"), list) or not isinstance(told.get("connections"), dict):
-        raise DataError(name, expected="`nodes` and `connections`", got="another form", todo="pass a file of cect/cache")
+        raise DataError(name, expected="`nodes` and `connections`", got="another form", hint="pass a file of cect/cache")
     return told
 
 

@@ -152,7 +152,7 @@ class EchoStateRegressor(MultiOutputMixin, RegressorMixin, EchoStateEstimator):
             return self._outputs(read_rows(self, X, reset=False), initial_state)
         if initial_state is not None:
             raise ArgumentError(
-                "initial_state", expected="one sequence to go on with", got="several", todo="predict them one by one"
+                "initial_state", expected="one sequence to go on with", got="several", hint="predict them one by one"
             )
         found = [self._outputs(part) for part in read_collection(self, X, reset=False)]
         return found if isinstance(X, list | tuple) else np.stack(found)
@@ -179,16 +179,16 @@ class EchoStateRegressor(MultiOutputMixin, RegressorMixin, EchoStateEstimator):
                 "forecast",
                 expected=f"as many outputs as the {self.n_features_in_} inputs",
                 got=f"{self.n_outputs_}",
-                todo="train on y = the next X",
+                hint="train on y = the next X",
             )
         if steps < 1:
-            raise ArgumentError("steps", expected="at least 1", got=steps, todo="ask for more")
+            raise ArgumentError("steps", expected="at least 1", got=steps, hint="ask for more")
         if self.input_to_readout and context is None:
             raise RefusedError(
                 "context",
                 expected="the last true inputs, which this readout looks at",
                 got="none",
-                todo="pass context=X[-1:] and initial_state, or train with input_to_readout=False",
+                hint="pass context=X[-1:] and initial_state, or train with input_to_readout=False",
             )
         state, seen = self.state_, None
         if context is not None:
@@ -204,7 +204,7 @@ class EchoStateRegressor(MultiOutputMixin, RegressorMixin, EchoStateEstimator):
                     "forecast",
                     expected="finite outputs",
                     got=f"NaN or infinity at step {step}",
-                    todo="raise ridge or input_noise",
+                    hint="raise ridge or input_noise",
                 )
             outputs[step] = seen = output
             state = self.reservoir_.step(state, output)
@@ -228,7 +228,7 @@ class EchoStateRegressor(MultiOutputMixin, RegressorMixin, EchoStateEstimator):
         found = np.concatenate([part.reshape(len(part), -1)[kept] for part in predicted])
         wanted = np.concatenate([part[kept] for part in told])
         if wanted.shape != found.shape:
-            raise ShapeError("y", expected=f"shape {found.shape}", got=f"shape {wanted.shape}", todo="give the targets of fit")
+            raise ShapeError("y", expected=f"shape {found.shape}", got=f"shape {wanted.shape}", hint="give the targets of fit")
         return float(r2_score(wanted, found, sample_weight=weights))
 
     def _features(self, states: npt.NDArray[Any], inputs: FloatArray | None) -> npt.NDArray[Any]:

@@ -104,7 +104,7 @@ class EchoStateClassifier(ClassifierMixin, EchoStateEstimator):
             y: a label for each, [B].
         """
         if self.pooling not in POOLINGS:
-            raise ArgumentError("pooling", expected=f"one of {', '.join(POOLINGS)}", got=repr(self.pooling), todo="choose one")
+            raise ArgumentError("pooling", expected=f"one of {', '.join(POOLINGS)}", got=repr(self.pooling), hint="choose one")
         parts = self._sequences(X, reset=True)
         labels = class_labels(y, len(parts))
         self.classes_ = np.unique(labels)

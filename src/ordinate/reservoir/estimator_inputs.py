@@ -44,7 +44,7 @@ def read_collection(estimator: Any, X: Any, *, reset: bool) -> list[FloatArray]:
     """X as a list of finite arrays [T, F]; with `reset` F is remembered, else held against what was remembered."""
     parts = [np.asarray(_as_floats(part)) for part in X]
     if not parts:
-        raise ArgumentError("X", expected="at least one sequence", got="none", todo="give [B, T, F] or a list of [T, F]")
+        raise ArgumentError("X", expected="at least one sequence", got="none", hint="give [B, T, F] or a list of [T, F]")
     if reset:
         estimator.n_features_in_ = int(parts[0].shape[1])
     for number, part in enumerate(parts):
@@ -53,10 +53,10 @@ def read_collection(estimator: Any, X: Any, *, reset: bool) -> list[FloatArray]:
                 f"X[{number}]",
                 expected=f"[T, {estimator.n_features_in_}] with at least one step",
                 got=f"shape {part.shape}",
-                todo="all sequences have the channels that the first one had at fit",
+                hint="all sequences have the channels that the first one had at fit",
             )
         if not np.isfinite(part).all():
-            raise ArgumentError(f"X[{number}]", expected="finite numbers", got="NaN or infinity", todo="fill or cut the gaps")
+            raise ArgumentError(f"X[{number}]", expected="finite numbers", got="NaN or infinity", hint="fill or cut the gaps")
     return parts
 
 
@@ -64,22 +64,22 @@ def regression_targets(y: Any, lengths: list[int], collection: bool) -> tuple[li
     """Targets as one array [T, K] a sequence, in the lengths of the sequences, and whether they came as [T]."""
     if y is None:
         raise ArgumentError(
-            "y", expected="targets", got="None (fit requires y to be passed, but the target y is None)", todo="call fit(X, y)"
+            "y", expected="targets", got="None (fit requires y to be passed, but the target y is None)", hint="call fit(X, y)"
         )
     parts = [y] if not collection else list(y)
     if len(parts) != len(lengths):
-        raise ShapeError("y", expected=f"targets of {len(lengths)} sequences", got=f"{len(parts)}", todo="one array a sequence")
+        raise ShapeError("y", expected=f"targets of {len(lengths)} sequences", got=f"{len(parts)}", hint="one array a sequence")
     found: list[FloatArray] = []
     flat = False
     for number, (part, length) in enumerate(zip(parts, lengths, strict=True)):
         name = f"y[{number}]" if collection else "y"
         array = _as_floats(part)
         if array.ndim not in (1, 2) or array.size == 0:
-            raise ShapeError(name, expected="[T] or [T, K]", got=f"shape {array.shape}", todo="one row a step")
+            raise ShapeError(name, expected="[T] or [T, K]", got=f"shape {array.shape}", hint="one row a step")
         if len(array) != length:
             _told_by_sklearn(name, partial(check_consistent_length, np.empty(length), array))
         if not np.isfinite(array).all():
-            raise ArgumentError(name, expected="finite numbers", got="NaN or infinity", todo="fill or cut the gaps")
+            raise ArgumentError(name, expected="finite numbers", got="NaN or infinity", hint="fill or cut the gaps")
         found.append(array.reshape(length, -1))
         flat = array.ndim == 1
         if found[-1].shape[1] != found[0].shape[1]:
@@ -87,7 +87,7 @@ def regression_targets(y: Any, lengths: list[int], collection: bool) -> tuple[li
                 name,
                 expected=f"{found[0].shape[1]} columns, as y[0]",
                 got=f"{found[-1].shape[1]}",
-                todo="give the same targets",
+                hint="give the same targets",
             )
     return found, flat
 
@@ -96,7 +96,7 @@ def class_labels(y: Any, count: int) -> npt.NDArray[Any]:
     """One label for each of `count` sequences, [B], of two classes or more."""
     if y is None:
         raise ArgumentError(
-            "y", expected="labels", got="None (fit requires y to be passed, but the target y is None)", todo="call fit(X, y)"
+            "y", expected="labels", got="None (fit requires y to be passed, but the target y is None)", hint="call fit(X, y)"
         )
 
     def checked() -> npt.NDArray[Any]:
@@ -108,7 +108,7 @@ def class_labels(y: Any, count: int) -> npt.NDArray[Any]:
     labels: npt.NDArray[Any] = _told_by_sklearn("y", checked)
     classes = np.unique(labels)
     if len(classes) < 2:
-        raise ArgumentError("y", expected="at least two classes", got=f"1 class, {classes.tolist()}", todo="add the others")
+        raise ArgumentError("y", expected="at least two classes", got=f"1 class, {classes.tolist()}", hint="add the others")
     return labels
 
 
@@ -116,7 +116,7 @@ def _as_floats(values: Any) -> FloatArray:
     try:
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as problem:
-        raise ArgumentTypeError("X, y", expected="arrays of real numbers", got=str(problem), todo="convert them") from None
+        raise ArgumentTypeError("X, y", expected="arrays of real numbers", got=str(problem), hint="convert them") from None
 
 
 def _told_by_sklearn(name: str, check: Callable[[], Any]) -> Any:
@@ -125,9 +125,9 @@ def _told_by_sklearn(name: str, check: Callable[[], Any]) -> Any:
         return check()
     except TypeError as problem:
         raise ArgumentTypeError(
-            name, expected="dense arrays of real numbers", got=" ".join(str(problem).split()), todo="convert them"
+            name, expected="dense arrays of real numbers", got=" ".join(str(problem).split()), hint="convert them"
         ) from problem
     except ValueError as problem:
         raise ArgumentError(
-            name, expected="what scikit-learn's check passes", got=" ".join(str(problem).split()), todo="see ordinate.reservoir"
+            name, expected="what scikit-learn's check passes", got=" ".join(str(problem).split()), hint="see ordinate.reservoir"
         ) from problem

@@ -47,9 +47,9 @@ def random_connectome(units: int, connectivity: float, seed: int | np.random.Gen
     250
     """
     if isinstance(units, bool) or not isinstance(units, int | np.integer) or units < 1:
-        raise ArgumentError("units", expected="a whole number of at least 1", got=units, todo="100 is a start")
+        raise ArgumentError("units", expected="a whole number of at least 1", got=units, hint="100 is a start")
     if not 0 < connectivity <= 1:
-        raise ArgumentError("connectivity", expected="a share in (0, 1]", got=connectivity, todo="0.1 is usual")
+        raise ArgumentError("connectivity", expected="a share in (0, 1]", got=connectivity, hint="0.1 is usual")
     generator = np.random.default_rng(seed)
     heard = max(1, round(connectivity * units))
     senders = np.concatenate([generator.choice(units, heard, replace=False) for _ in range(units)])
@@ -77,7 +77,7 @@ class EchoStateEstimator(BaseEstimator):
                 "connectome",
                 expected="a Connectome or None",
                 got=type(connectome).__name__,
-                todo="Connectome(weights) makes one",
+                hint="Connectome(weights) makes one",
             )
         if given["spectral_radius"] is not None:
             connectome = normalise(connectome, "spectral_radius", given["spectral_radius"])
@@ -115,20 +115,20 @@ class EchoStateEstimator(BaseEstimator):
                     "X" if len(lengths) == 1 else f"X[{number}]",
                     expected=f"more steps than the washout of {washout}",
                     got=f"n_samples = {length}" if len(lengths) == 1 else f"{length} steps",
-                    todo="give longer sequences or a shorter washout",
+                    hint="give longer sequences or a shorter washout",
                 )
 
 
 def _check_settings(given: dict[str, Any]) -> None:
     washout = given["washout"]
     if isinstance(washout, bool) or not isinstance(washout, int | np.integer) or washout < 0:
-        raise ArgumentError("washout", expected="a whole number of steps, at least 0", got=washout, todo="100 is usual")
+        raise ArgumentError("washout", expected="a whole number of steps, at least 0", got=washout, hint="100 is usual")
     for name in ("input_scaling", "bias", "input_noise"):
         value = given.get(name, 0.0)
         if not (isinstance(value, int | float | np.number) and 0 <= value < np.inf):
-            raise ArgumentError(name, expected="a finite number of at least 0", got=value, todo="0 turns it off")
+            raise ArgumentError(name, expected="a finite number of at least 0", got=value, hint="0 turns it off")
     radius = given["spectral_radius"]
     if radius is not None and not 0 < radius < np.inf:
         raise ArgumentError(
-            "spectral_radius", expected="a number above 0, or None", got=radius, todo="None leaves the weights as they are"
+            "spectral_radius", expected="a number above 0, or None", got=radius, hint="None leaves the weights as they are"
         )

@@ -57,12 +57,12 @@ def normalise(connectome: Connectome, by: str, value: float, *, leak_rate: float
     0.9
     """
     if by not in NORMALISATIONS:
-        raise ArgumentError("by", expected=f"one of {', '.join(NORMALISATIONS)}", got=by, todo="choose one")
+        raise ArgumentError("by", expected=f"one of {', '.join(NORMALISATIONS)}", got=by, hint="choose one")
     if not (np.isfinite(value) and value > 0):
-        raise ArgumentError("value", expected="a positive number", got=value, todo="choose another")
+        raise ArgumentError("value", expected="a positive number", got=value, hint="choose another")
     if (leak_rate is not None) != (by == "effective_radius"):
         raise ArgumentError(
-            "leak_rate", expected='one, for "effective_radius" and nothing else', got=leak_rate, todo="give it or leave it out"
+            "leak_rate", expected='one, for "effective_radius" and nothing else', got=leak_rate, hint="give it or leave it out"
         )
     name = f"{connectome.name}, {by.replace('_', ' ')} {value:g}"
     if by in ("spectral_radius", "effective_radius"):
@@ -81,7 +81,7 @@ def _radius(connectome: Connectome) -> float:
             "connectome",
             expected="a matrix with a cycle",
             got="a nilpotent one: its spectral radius is 0, and no factor changes that",
-            todo='normalise by "output" or "input"',
+            hint='normalise by "output" or "input"',
         )
     return radius
 
@@ -93,14 +93,14 @@ def _effective_factor(connectome: Connectome, value: float, leak_rate: float) ->
     now, and looking again who leads then, is Newton's method on it, and ends after a few rounds.
     """
     if not 0 < leak_rate <= 1:
-        raise ArgumentError("leak_rate", expected="above 0, up to 1", got=leak_rate, todo="choose another")
+        raise ArgumentError("leak_rate", expected="above 0, up to 1", got=leak_rate, hint="choose another")
     kept = 1 - leak_rate
     if value <= kept:
         raise RefusedError(
             "value",
             expected=f"an effective radius above 1 - leak_rate = {kept:g}, which the leak alone has",
             got=f"{value:g}",
-            todo="take a larger value or a larger leak rate",
+            hint="take a larger value or a larger leak rate",
         )
     radius = _radius(connectome)
     identity = sparse.eye_array(connectome.num_neurons, format="csr")
@@ -166,9 +166,9 @@ def tune_gain(
     """
     low, high = between
     if not 0 < low < high:
-        raise ArgumentError("between", expected="0 < low < high", got=repr(between), todo="choose others")
+        raise ArgumentError("between", expected="0 < low < high", got=repr(between), hint="choose others")
     if isinstance(measure, str) and measure not in ("activity", "contraction"):
-        raise ArgumentError("measure", expected='"activity", "contraction" or a function', got=measure, todo="choose one")
+        raise ArgumentError("measure", expected='"activity", "contraction" or a function', got=measure, hint="choose one")
     told = np.asarray(inputs, dtype=reservoir.dtype)
 
     def measured(gains: Array) -> Array:
@@ -194,7 +194,7 @@ def tune_gain(
                 "target",
                 expected=f"what gains {low:g} .. {high:g} reach, {np.nanmin(values):.4g} .. {np.nanmax(values):.4g}",
                 got=f"{target:g}",
-                todo="change the target or widen `between`",
+                hint="change the target or widen `between`",
             )
         at = int(crossing[0])
         if gains[at + 1] / gains[at] - 1 < 1e-5:

@@ -31,7 +31,7 @@ def chosen_impl(impl: str, dynamics: Dynamics, dtype: np.dtype[Any]) -> str:
         MissingExtraError: "compiled" without numba.
     """
     if impl not in IMPLEMENTATIONS:
-        raise ArgumentError("impl", expected=f"one of {', '.join(IMPLEMENTATIONS)}", got=impl, todo="choose one")
+        raise ArgumentError("impl", expected=f"one of {', '.join(IMPLEMENTATIONS)}", got=impl, hint="choose one")
     if impl == "scipy":
         return "scipy"
     compilable = (
@@ -45,11 +45,11 @@ def chosen_impl(impl: str, dynamics: Dynamics, dtype: np.dtype[Any]) -> str:
             "impl",
             expected=f"float32 leaky rate units with activation {', '.join(COMPILED_ACTIVATIONS)}",
             got=f"{dtype} {dynamics}"[:80],
-            todo='take impl="scipy"',
+            hint='take impl="scipy"',
         )
     there = find_spec("numba") is not None
     if impl == "compiled" and not there:
         raise MissingExtraError(
-            "fast", expected="the package numba", got="numba is not installed", todo="pip install 'ordinate[fast]'"
+            "fast", expected="the package numba", got="numba is not installed", hint="pip install 'ordinate[fast]'"
         )
     return "compiled" if compilable and there else "scipy"

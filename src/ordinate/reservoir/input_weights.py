@@ -32,7 +32,7 @@ def channel_weights(connectome: Connectome, inputs: Iterable[Any]) -> Array:
     """
     if isinstance(inputs, str):
         raise ArgumentTypeError(
-            "inputs", expected="a list of queries, one a channel", got="one string", todo=f"pass [{inputs!r}]"
+            "inputs", expected="a list of queries, one a channel", got="one string", hint=f"pass [{inputs!r}]"
         )
     told = list(inputs)
     weights = np.zeros((len(told), connectome.num_neurons))
@@ -72,7 +72,7 @@ def random_input_weights(
         ("density", density, 0 < density <= 1, "above 0, up to 1"),
     ):
         if not fine:
-            raise ArgumentError(name, expected=expected, got=value, todo="choose another")
+            raise ArgumentError(name, expected=expected, got=value, hint="choose another")
     hearing = np.arange(connectome.num_neurons) if neurons is None else connectome.select(neurons)
     generator = np.random.default_rng(seed)
     weights = np.zeros((num_channels, connectome.num_neurons))

@@ -81,7 +81,7 @@ def _found(path: Path) -> Path:
         str(path),
         expected=f"{ARCHIVE}, or a folder with {_TABLES[0]}",
         got="neither" if path.exists() else "nothing there",
-        todo="fetch the supplement of doi 10.1126/science.add9330",
+        hint="fetch the supplement of doi 10.1126/science.add9330",
     )
 
 
@@ -101,7 +101,7 @@ def _tables(where: Path) -> Callable[[str], bytes]:
             try:
                 return (where / name).read_bytes()
             except FileNotFoundError:
-                raise MissingDataError(name, expected=f"a table in {where}", got="none", todo="unpack the zip again") from None
+                raise MissingDataError(name, expected=f"a table in {where}", got="none", hint="unpack the zip again") from None
 
         return from_folder
 
@@ -110,11 +110,11 @@ def _tables(where: Path) -> Callable[[str], bytes]:
             with zipfile.ZipFile(where) as archive:
                 members = [told for told in archive.namelist() if PurePosixPath(told).name == name]
                 if not members:
-                    raise MissingDataError(name, expected=f"a table in {where}", got="none", todo="fetch the supplement again")
+                    raise MissingDataError(name, expected=f"a table in {where}", got="none", hint="fetch the supplement again")
                 return archive.read(members[0])
         except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as problem:
             raise DataError(
-                str(where), expected="a whole zip", got=f"a damaged one ({problem})", todo="fetch it again"
+                str(where), expected="a whole zip", got=f"a damaged one ({problem})", hint="fetch it again"
             ) from problem
 
     return from_archive
@@ -128,7 +128,7 @@ def _matrix(opened: Callable[[str], bytes]) -> tuple[npt.NDArray[np.int64], spar
     ids = _integers(header, f"{name}, line 1")
     if len(rows) != len(header):
         raise DataError(
-            name, expected="a square matrix", got=f"{len(rows)} rows and {len(header)} columns", todo="fetch it again"
+            name, expected="a square matrix", got=f"{len(rows)} rows and {len(header)} columns", hint="fetch it again"
         )
     data, columns, starts = [], [], [0]
     for at, row in enumerate(rows):
@@ -138,21 +138,21 @@ def _matrix(opened: Callable[[str], bytes]) -> tuple[npt.NDArray[np.int64], spar
         try:
             values = np.array([float(rest[begins[column] : ends[column]]) for column in told], dtype=np.float64)
         except ValueError as problem:
-            raise DataError(f"{name}, line {at + 2}", expected="numbers", got=str(problem), todo="fetch it again") from None
+            raise DataError(f"{name}, line {at + 2}", expected="numbers", got=str(problem), hint="fetch it again") from None
         if first.strip() != header[at]:
             raise DataError(
                 f"{name}, line {at + 2}",
                 expected=f"row {header[at].decode()}, for rows and columns are the same neurons",
                 got=first.decode(errors="replace")[:40],
-                todo="align rows and columns",
+                hint="align rows and columns",
             )
         if begins.size != len(header):
             raise DataError(
-                f"{name}, line {at + 2}", expected=f"{len(header)} values", got=f"{begins.size}", todo="fetch it again"
+                f"{name}, line {at + 2}", expected=f"{len(header)} values", got=f"{begins.size}", hint="fetch it again"
             )
         if not (values >= 0).all() or (values != np.floor(values)).any():
             bad = values[~(values >= 0) | (values != np.floor(values))][0]
-            raise DataError(f"{name}, line {at + 2}", expected="counts of synapses", got=f"{bad}", todo="fetch it again")
+            raise DataError(f"{name}, line {at + 2}", expected="counts of synapses", got=f"{bad}", hint="fetch it again")
         data.append(values)
         columns.append(told)
         starts.append(starts[-1] + values.size)
@@ -180,7 +180,7 @@ def _integers(told: list[bytes], where: str) -> npt.NDArray[np.int64]:
     try:
         return np.array([int(one) for one in told], dtype=np.int64)
     except ValueError as problem:
-        raise DataError(where, expected="whole numbers", got=str(problem), todo="fetch it again") from None
+        raise DataError(where, expected="whole numbers", got=str(problem), hint="fetch it again") from None
 
 
 def _totals(opened: Callable[[str], bytes], name: str, ids: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
@@ -189,11 +189,11 @@ def _totals(opened: Callable[[str], bytes], name: str, ids: npt.NDArray[np.int64
     try:
         told = {int(row[0]): float(row[1]) + float(row[2]) for row in rows[1:] if row}
     except (ValueError, IndexError) as problem:
-        raise DataError(name, expected="an id and two counts a line", got=str(problem), todo="fetch it again") from None
+        raise DataError(name, expected="an id and two counts a line", got=str(problem), hint="fetch it again") from None
     totals = np.array([told.get(int(one), np.nan) for one in ids])
     if np.isnan(totals).mean() > 0.1:
         raise DataError(
-            name, expected="the ids of the matrix", got=f"{np.isnan(totals).sum()} of {ids.size} missing", todo="fetch it again"
+            name, expected="the ids of the matrix", got=f"{np.isnan(totals).sum()} of {ids.size} missing", hint="fetch it again"
         )
     return totals
 
@@ -212,14 +212,14 @@ def _annotated(opened: Callable[[str], bytes], ids: npt.NDArray[np.int64], weigh
             told = _column(row, f"{hemisphere}_id", name, table.line_num)
             if told != _NO_PAIR and not told.isdecimal():
                 raise DataError(
-                    f"{name}, line {table.line_num}", expected=f"an id or '{_NO_PAIR}'", got=repr(told), todo="fetch it again"
+                    f"{name}, line {table.line_num}", expected=f"an id or '{_NO_PAIR}'", got=repr(told), hint="fetch it again"
                 )
             at = -1 if told == _NO_PAIR else place.get(int(told), -1)
             pair.append(at)
             if at < 0:
                 continue
             if side[at] != "unknown":
-                raise DataError(f"{name}, line {table.line_num}", expected="each id once", got=told, todo="remove one of them")
+                raise DataError(f"{name}, line {table.line_num}", expected="each id once", got=told, hint="remove one of them")
             side[at], kind[at] = hemisphere, _column(row, "celltype", name, table.line_num)
             words = _column(row, "additional_annotations", name, table.line_num).split(";")
             labels[at] = frozenset({word.strip() for word in words} - {"", _NO_LABEL})
@@ -240,5 +240,5 @@ def _annotated(opened: Callable[[str], bytes], ids: npt.NDArray[np.int64], weigh
 def _column(row: dict[str, Any], column: str, name: str, line: int) -> str:
     told = row.get(column)
     if told is None:
-        raise DataError(f"{name}, line {line}", expected=f"the column {column}", got="none", todo="fetch it again")
+        raise DataError(f"{name}, line {line}", expected=f"the column {column}", got="none", hint="fetch it again")
     return str(told).strip()

@@ -197,7 +197,7 @@ def laterality(
             "readout",
             expected=f"cells that {stimulus!r} reaches within {steps} steps",
             got="no activity at all",
-            todo="take more steps, a lower threshold, or other cells",
+            hint="take more steps, a lower threshold, or other cells",
         )
     mates = connectome.mate[left]
     paired = (mates >= 0) & np.isin(mates, right)

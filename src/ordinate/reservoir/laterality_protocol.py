@@ -39,7 +39,7 @@ def cells(connectome: Connectome, query: str, argument: str) -> tuple[Indices, I
                 argument,
                 expected="cells on either side",
                 got=f"none on the {side} among the {chosen.size} of {query!r}",
-                todo="name cells of both sides, without a side in the query",
+                hint="name cells of both sides, without a side in the query",
             )
     return left, right
 

@@ -75,7 +75,7 @@ class Sweep:
             UnknownNameError: another name or measure.
         """
         if measure not in ("index", "side_bias"):
-            raise UnknownNameError("measure", expected="index or side_bias", got=measure, todo="choose one")
+            raise UnknownNameError("measure", expected="index or side_bias", got=measure, hint="choose one")
         values = getattr(self, measure)
         drawn = values[self._drawn(name)]
         mean = drawn.mean(axis=0)
@@ -110,7 +110,7 @@ class Sweep:
     def _drawn(self, name: str) -> Indices:
         found = np.flatnonzero(np.array(self.origins) == name)
         if name == "real" or not found.size:
-            raise UnknownNameError("name", expected=f"one of {list(self.null_names)}", got=name, todo="ask for it in the sweep")
+            raise UnknownNameError("name", expected=f"one of {list(self.null_names)}", got=name, hint="ask for it in the sweep")
         return found
 
 
@@ -226,11 +226,11 @@ def _check(
     for name in normalisations:
         if name not in NORMALISATIONS:
             raise UnknownNameError(
-                "normalisation", expected=f"one of {list(NORMALISATIONS)}", got=name, todo="see ordinate.reservoir.gain"
+                "normalisation", expected=f"one of {list(NORMALISATIONS)}", got=name, hint="see ordinate.reservoir.gain"
             )
     for name in nulls:
         if name not in NULLS:
-            raise UnknownNameError("null", expected=f"one of {list(NULLS)}", got=name, todo="see ordinate.reservoir.nulls")
+            raise UnknownNameError("null", expected=f"one of {list(NULLS)}", got=name, hint="see ordinate.reservoir.nulls")
     for argument, values, fine, expected in (
         ("gains", gains, lambda value: math.isfinite(value) and value >= 0, "finite gains, 0 or more"),
         ("steps", steps, lambda value: value >= 1 and value == int(value), "whole numbers of steps, at least 1"),
@@ -240,4 +240,4 @@ def _check(
     ):
         wrong = [value for value in values if not fine(value)]
         if wrong or not (len(values) or argument == "nulls"):
-            raise ArgumentError(argument, expected=expected, got=wrong[0] if wrong else "none", todo="choose others")
+            raise ArgumentError(argument, expected=expected, got=wrong[0] if wrong else "none", hint="choose others")

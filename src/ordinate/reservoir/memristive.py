@@ -81,18 +81,18 @@ class Memristive:
         for name in ("step_s", "time_constant_s", "switches", "on_s", "off_s"):
             value = getattr(self, name)
             if not (np.isfinite(value) and value > 0):
-                raise ArgumentError(name, expected="a positive number", got=value, todo="choose another")
+                raise ArgumentError(name, expected="a positive number", got=value, hint="choose another")
         if self.step_s > self.time_constant_s:
             raise ArgumentError(
                 "step_s",
                 expected=f"at most time_constant_s = {self.time_constant_s:g}",
                 got=self.step_s,
-                todo="take shorter steps",
+                hint="take shorter steps",
             )
         if not 0 <= self.switches_on <= self.switches:
-            raise ArgumentError("switches_on", expected=f"0 to {self.switches:g}", got=self.switches_on, todo="choose another")
+            raise ArgumentError("switches_on", expected=f"0 to {self.switches:g}", got=self.switches_on, hint="choose another")
         if not 0 <= self.spread < 0.3:
-            raise ArgumentError("spread", expected="from 0 to .3, for devices must conduct", got=self.spread, todo="lower it")
+            raise ArgumentError("spread", expected="from 0 to .3, for devices must conduct", got=self.spread, hint="lower it")
 
     def start(self, wiring: Any, shape: tuple[int, ...]) -> State:
         """No voltage. Hidden: of each pair its switches on, [..., P], and its six properties, [6, P] or [B, 6, P]."""
@@ -112,11 +112,11 @@ class Memristive:
         """Solve for the voltages, then turn switches by them. There are no recurrent weights, so the gain must be 1."""
         if not np.all(np.asarray(gain) == 1):
             raise RefusedError(
-                "gain", expected="1, for memristors have no weights", got=str(gain), todo="scale the inputs instead"
+                "gain", expected="1, for memristors have no weights", got=str(gain), hint="scale the inputs instead"
             )
         if self.stochastic and generator is None:
             raise ArgumentError(
-                "seed", expected="a seed or generator, for switches turn at random", got="none", todo="give seed=0"
+                "seed", expected="a seed or generator, for switches turn at random", got="none", hint="give seed=0"
             )
         if wiring not in _CIRCUITS:
             _CIRCUITS[wiring] = _Circuit(wiring, self.ground)
@@ -168,7 +168,7 @@ class _Circuit:
                 "ground",
                 expected="neurons that hear no input",
                 got=f"{connectome.ids[both[0]]}, which does",
-                todo="ground others",
+                hint="ground others",
             )
         fixed = np.zeros(connectome.num_neurons, dtype=bool)
         fixed[held] = fixed[grounded] = True
@@ -193,7 +193,7 @@ class _Circuit:
             matrix, inward, x0=before[self.free], rtol=1e-10, atol=1e-16, M=sparse.diags_array(1 / total), maxiter=10_000
         )
         if failed:
-            raise RefusedError("state", expected="voltages that settle", got="a circuit that does not", todo="lower `spread`")
+            raise RefusedError("state", expected="voltages that settle", got="a circuit that does not", hint="lower `spread`")
         voltage[self.free] = solved
         return voltage
 

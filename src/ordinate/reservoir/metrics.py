@@ -157,7 +157,7 @@ def valid_steps(target: npt.ArrayLike, predicted: npt.ArrayLike, *, threshold: f
     _same_shape(told.shape, found.shape)
     _finite("target", told)
     if not threshold > 0:
-        raise ArgumentError("threshold", expected="a number above 0", got=threshold, todo="0.4 is usual")
+        raise ArgumentError("threshold", expected="a number above 0", got=threshold, hint="0.4 is usual")
     told, found = told.reshape(len(told), -1), found.reshape(len(found), -1)
     scale = np.sqrt(_nonzero(np.asarray(told.var(axis=0).sum()), "a target that varies"))
     with np.errstate(all="ignore"):
@@ -186,7 +186,7 @@ def valid_time(
     """
     for name, value in (("step", step), ("lyapunov_exponent", lyapunov_exponent)):
         if not value > 0:
-            raise ArgumentError(name, expected="a number above 0", got=value, todo="take it from the system's record")
+            raise ArgumentError(name, expected="a number above 0", got=value, hint="take it from the system's record")
     return valid_steps(target, predicted, threshold=threshold) * step * lyapunov_exponent
 
 
@@ -204,14 +204,14 @@ def _same_shape(told: tuple[int, ...], found: tuple[int, ...]) -> None:
             "predicted",
             expected=f"the target's shape {told}, with at least one step",
             got=f"shape {found}",
-            todo="a prediction has as many steps as its target: washout shortens neither",
+            hint="a prediction has as many steps as its target: washout shortens neither",
         )
 
 
 def _finite(name: str, values: FloatArray) -> None:
     if not np.isfinite(values).all():
         raise ArgumentError(
-            name, expected="finite numbers", got="NaN or infinity", todo="see where the series or the free run diverged"
+            name, expected="finite numbers", got="NaN or infinity", hint="see where the series or the free run diverged"
         )
 
 
@@ -221,5 +221,5 @@ def _by_channel(values: FloatArray) -> FloatArray:
 
 def _nonzero(scale: FloatArray, expected: str) -> FloatArray:
     if not np.all(scale != 0):
-        raise ArgumentError("target", expected=expected, got="one that does not", todo="use rmse, which is not normalised")
+        raise ArgumentError("target", expected=expected, got="one that does not", hint="use rmse, which is not normalised")
     return scale

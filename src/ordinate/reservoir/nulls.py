@@ -54,7 +54,7 @@ def rewired(connectome: Connectome, *, seed: int, rounds: int = DEFAULT_ROUNDS) 
     (True, True)
     """
     if rounds < 1:
-        raise ArgumentError("rounds", expected="at least 1", got=rounds, todo="10 are plenty")
+        raise ArgumentError("rounds", expected="at least 1", got=rounds, hint="10 are plenty")
     pre, post, weights, loops = _edges(connectome)
     ends = post
     for told in swapped(pre, post, connectome.num_neurons, rounds, np.random.default_rng(seed)):
@@ -169,7 +169,7 @@ def random_edges(connectome: Connectome, *, seed: int) -> Connectome:
     count, wanted = connectome.num_neurons, connectome.num_edges
     pairs = count * (count - 1)
     if wanted > pairs:
-        raise RefusedError("connectome", expected=f"at most {pairs:,} edges", got=f"{wanted:,}", todo="remove its self-loops")
+        raise RefusedError("connectome", expected=f"at most {pairs:,} edges", got=f"{wanted:,}", hint="remove its self-loops")
     generator = np.random.default_rng(seed)
     # an even draw of `wanted` of the N (N - 1) pairs; drawing all and taking a part at random is cheaper than not replacing
     if wanted > pairs // 3:
@@ -218,6 +218,6 @@ def _pairs(connectome: Connectome) -> tuple[npt.NDArray[np.int64], npt.NDArray[n
             "connectome",
             expected="homologous pairs, left and right",
             got="none",
-            todo="give `mate` and `side`, or another null",
+            hint="give `mate` and `side`, or another null",
         )
     return left, connectome.mate[left]

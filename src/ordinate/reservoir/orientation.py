@@ -90,12 +90,12 @@ def prove_orientation(
                 source,
                 expected="rows that are presynaptic",
                 got=f"a transposed matrix: {told.row_excess} row sums exceed the outputs counted, none do the other way",
-                todo="transpose it, or fetch the file again",
+                hint="transpose it, or fetch the file again",
             )
         raise DataError(
             source,
             expected="sums within the counted totals of inputs and outputs",
             got=f"{told.row_excess} row sums above the outputs and {told.column_excess} column sums above the inputs",
-            todo="the matrix and the totals are of different neurons or versions: fetch them again",
+            hint="the matrix and the totals are of different neurons or versions: fetch them again",
         )
     return told

@@ -40,7 +40,7 @@ def matching(query: str | Iterable[Any], connectome: Connectome, *, allow_empty:
         found = _checked_indices(query, connectome.num_neurons)
     if found.size == 0 and not allow_empty:
         raise ArgumentError(
-            "query", expected=f"at least one neuron of {connectome.name}", got=f"none for {query!r}", todo="loosen the query"
+            "query", expected=f"at least one neuron of {connectome.name}", got=f"none for {query!r}", hint="loosen the query"
         )
     return found
 
@@ -56,7 +56,7 @@ def _checked_indices(told: Iterable[Any], count: int) -> npt.NDArray[np.int64]:
             "query",
             expected=f"a query, a mask [{count}], or indices from 0 to {count - 1}",
             got=repr(told)[:60],
-            todo="mend it",
+            hint="mend it",
         )
     return np.unique(raw).astype(np.int64)
 
@@ -83,7 +83,7 @@ class _Reader:
             "query",
             expected="words joined by & | ! and parentheses",
             got=f"{what} in {self.query!r}",
-            todo='write it such as "sensory & olfactory & left"; quote words that hold an operator',
+            hint='write it such as "sensory & olfactory & left"; quote words that hold an operator',
         )
 
     def _next(self) -> tuple[str, bool] | None:
@@ -136,7 +136,7 @@ class _Reader:
                 "query",
                 expected=f"a word that some neuron of {told.name} carries",
                 got=word,
-                todo=f'did you mean "{near[0]}"?'
+                hint=f'did you mean "{near[0]}"?'
                 if near
                 else f"its kinds are {', '.join(sorted(set(told.kind) - {''})) or 'none'}",
             )

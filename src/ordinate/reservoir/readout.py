@@ -72,7 +72,7 @@ class RidgeReadout:
         x, y = _flat("states", states), _flat("targets", targets)
         if len(x) != len(y):
             raise ShapeError(
-                "targets", expected=f"one row for each of {len(x)} states", got=f"{len(y)} rows", todo="line the two up"
+                "targets", expected=f"one row for each of {len(x)} states", got=f"{len(y)} rows", hint="line the two up"
             )
         self._prepare(x.shape[1], y.shape[1])
         for start in range(0, len(x), _BLOCK_STEPS):
@@ -81,7 +81,7 @@ class RidgeReadout:
             for name, values in (("states", block), ("targets", wanted)):
                 if not np.isfinite(values.sum()) and not np.isfinite(values).all():
                     raise ArgumentError(
-                        name, expected="finite numbers", got="NaN or infinity", todo="a diverging reservoir needs less gain"
+                        name, expected="finite numbers", got="NaN or infinity", hint="a diverging reservoir needs less gain"
                     )
             self._add(block, wanted)
         return self
@@ -97,7 +97,7 @@ class RidgeReadout:
             return self
         if other.fit_intercept != self.fit_intercept:
             raise ArgumentError(
-                "other", expected=f"fit_intercept={self.fit_intercept}", got=other.fit_intercept, todo="gather both alike"
+                "other", expected=f"fit_intercept={self.fit_intercept}", got=other.fit_intercept, hint="gather both alike"
             )
         self._prepare(len(other._mean), len(other._target_mean))
         self._join(other.steps, other._mean, other._target_mean, other._moments, other._cross)
@@ -115,7 +115,7 @@ class RidgeReadout:
         """
         if self._moments is None:
             raise RefusedError(
-                "RidgeReadout", expected="states and targets to fit", got="none so far", todo="call partial_fit first"
+                "RidgeReadout", expected="states and targets to fit", got="none so far", hint="call partial_fit first"
             )
         if ridge is None:
             if self._solved is None:
@@ -142,7 +142,7 @@ class RidgeReadout:
                 "states",
                 expected=f"{len(weights)} neurons on the last axis",
                 got=f"shape {x.shape}",
-                todo="read the same neurons",
+                hint="read the same neurons",
             )
         return np.asarray(x @ weights + intercept)
 
@@ -165,7 +165,7 @@ class RidgeReadout:
                     "states",
                     expected=f"at most {_MOST_NEURONS:,} neurons to read",
                     got=f"{num_states:,}, whose moments would take {8 * num_states**2 / 2**30:.0f} GiB",
-                    todo="read some of them: record=..., or the estimators' readout=...",
+                    hint="read some of them: record=..., or the estimators' readout=...",
                 )
             self._moments = np.zeros((num_states, num_states))
             self._cross = np.zeros((num_states, num_targets))
@@ -176,7 +176,7 @@ class RidgeReadout:
         ):
             if got != had:
                 raise ShapeError(
-                    name, expected=f"{had} columns, as before", got=f"{got}", todo="start a new readout for others"
+                    name, expected=f"{had} columns, as before", got=f"{got}", hint="start a new readout for others"
                 )
 
     def _add(self, block: FloatArray, wanted: FloatArray) -> None:
@@ -232,7 +232,7 @@ def _flat(name: str, values: npt.ArrayLike) -> npt.NDArray[np.floating]:
     array = np.asarray(values)
     if array.ndim < 2 or 0 in array.shape:
         raise ShapeError(
-            name, expected="[T, columns] or [B, T, columns], none of them 0", got=f"shape {array.shape}", todo="add the axis"
+            name, expected="[T, columns] or [B, T, columns], none of them 0", got=f"shape {array.shape}", hint="add the axis"
         )
     if not np.issubdtype(array.dtype, np.floating):
         array = array.astype(np.float64)
@@ -242,5 +242,5 @@ def _flat(name: str, values: npt.ArrayLike) -> npt.NDArray[np.floating]:
 def _check_ridge(ridge: float | Sequence[float]) -> None:
     if isinstance(ridge, bool) or not isinstance(ridge, int | float | np.number) or not 0 <= ridge < np.inf:
         raise ArgumentError(
-            "ridge", expected="a finite number of at least 0", got=ridge, todo="1e-6 is usual for states in (-1, 1)"
+            "ridge", expected="a finite number of at least 0", got=ridge, hint="1e-6 is usual for states in (-1, 1)"
         )

@@ -38,9 +38,9 @@ def pool(states: npt.ArrayLike, how: str) -> npt.NDArray[Any]:
     """
     x = np.asarray(states)
     if how not in POOLINGS:
-        raise ArgumentError("pooling", expected=f"one of {', '.join(POOLINGS)}", got=repr(how), todo="choose one")
+        raise ArgumentError("pooling", expected=f"one of {', '.join(POOLINGS)}", got=repr(how), hint="choose one")
     if x.ndim < 2 or x.shape[-2] == 0:
-        raise ShapeError("states", expected="[..., T, N] with at least one step", got=f"shape {x.shape}", todo="run some steps")
+        raise ShapeError("states", expected="[..., T, N] with at least one step", got=f"shape {x.shape}", hint="run some steps")
     return np.asarray({"last": lambda: x[..., -1, :], "mean": lambda: x.mean(axis=-2), "max": lambda: x.max(axis=-2)}[how]())
 
 
@@ -66,7 +66,7 @@ class ClassReadout:
                 "classes",
                 expected="two or more distinct labels",
                 got=self.classes.tolist(),
-                todo="np.unique(labels) gives them",
+                hint="np.unique(labels) gives them",
             )
         self._ridge = RidgeReadout(ridge)
 
@@ -82,7 +82,7 @@ class ClassReadout:
         if not right.any(axis=-1).all():
             stray = told[~right.any(axis=-1)].ravel()[0]
             raise ArgumentError(
-                "labels", expected=f"one of {self.classes.tolist()}", got=repr(stray), todo="name every class at the start"
+                "labels", expected=f"one of {self.classes.tolist()}", got=repr(stray), hint="name every class at the start"
             )
         self._ridge.partial_fit(rows, np.where(right, 1.0, -1.0))
         return self

@@ -49,13 +49,13 @@ class RecursiveLeastSquares:
     def __init__(self, num_states: int, num_outputs: int = 1, *, ridge: float = 1.0, forgetting: float = 1.0) -> None:
         for name, value in (("num_states", num_states), ("num_outputs", num_outputs)):
             if value < 1:
-                raise ArgumentError(name, expected="at least 1", got=value, todo="count neurons and outputs")
+                raise ArgumentError(name, expected="at least 1", got=value, hint="count neurons and outputs")
         if not 0 < ridge < np.inf:
             raise ArgumentError(
-                "ridge", expected="a finite number above 0", got=ridge, todo="1 is a slow start, 1e-3 a fast one"
+                "ridge", expected="a finite number above 0", got=ridge, hint="1 is a slow start, 1e-3 a fast one"
             )
         if not 0 < forgetting <= 1:
-            raise ArgumentError("forgetting", expected="in (0, 1]", got=forgetting, todo="1 forgets nothing, 0.999 slowly")
+            raise ArgumentError("forgetting", expected="in (0, 1]", got=forgetting, hint="1 forgets nothing, 0.999 slowly")
         self.ridge, self.forgetting = ridge, forgetting
         self.weights: FloatArray = np.zeros((num_states, num_outputs))
         self.inverse: FloatArray = np.eye(num_states) / ridge
@@ -74,10 +74,10 @@ class RecursiveLeastSquares:
         x, y = np.asarray(state, dtype=np.float64), np.asarray(target, dtype=np.float64)
         for name, values, wanted in (("state", x, self.weights.shape[:1]), ("target", y, self.weights.shape[1:])):
             if values.shape != wanted:
-                raise ShapeError(name, expected=f"shape {wanted}", got=f"shape {values.shape}", todo="give one step")
+                raise ShapeError(name, expected=f"shape {wanted}", got=f"shape {values.shape}", hint="give one step")
             if not np.isfinite(values).all():
                 raise ArgumentError(
-                    name, expected="finite numbers", got="NaN or infinity", todo="a diverging reservoir needs less gain"
+                    name, expected="finite numbers", got="NaN or infinity", hint="a diverging reservoir needs less gain"
                 )
         error = y - x @ self.weights
         spread = self.inverse @ x
@@ -93,7 +93,7 @@ class RecursiveLeastSquares:
         x, y = np.asarray(states), np.asarray(targets)
         if x.ndim != 2 or y.ndim != 2 or len(x) != len(y):
             raise ShapeError(
-                "states, targets", expected="[T, N] and [T, K]", got=f"{x.shape} and {y.shape}", todo="give one row a step"
+                "states, targets", expected="[T, N] and [T, K]", got=f"{x.shape} and {y.shape}", hint="give one row a step"
             )
         return np.array([self.update(state, target) for state, target in zip(x, y, strict=True)]).reshape(y.shape)
 
@@ -105,7 +105,7 @@ class RecursiveLeastSquares:
                 "states",
                 expected=f"{len(self.weights)} neurons on the last axis",
                 got=f"shape {x.shape}",
-                todo="read the same neurons",
+                hint="read the same neurons",
             )
         return np.asarray(x @ self.weights)
 
@@ -155,27 +155,27 @@ def force(
     """
     if reservoir.feedback_weights is None:
         raise ArgumentError(
-            "reservoir", expected="one with feedback_weights [O, N]", got="none", todo="Reservoir(..., feedback_weights=...)"
+            "reservoir", expected="one with feedback_weights [O, N]", got="none", hint="Reservoir(..., feedback_weights=...)"
         )
     fits = (reservoir.num_neurons, len(reservoir.feedback_weights))
     if readout.weights.shape != fits:
         raise ShapeError(
-            "readout", expected=f"weights {fits}", got=f"{readout.weights.shape}", todo="one row a neuron, one column an output"
+            "readout", expected=f"weights {fits}", got=f"{readout.weights.shape}", hint="one row a neuron, one column an output"
         )
     wanted = np.asarray(targets, dtype=np.float64)
     if wanted.ndim != 2 or wanted.shape[1] != fits[1] or len(wanted) == 0:
         raise ShapeError(
-            "targets", expected=f"[T, {fits[1]}]", got=f"shape {wanted.shape}", todo="one row a step, one column an output"
+            "targets", expected=f"[T, {fits[1]}]", got=f"shape {wanted.shape}", hint="one row a step, one column an output"
         )
     if every < 1:
-        raise ArgumentError("every", expected="at least 1", got=every, todo="1 learns at every step")
+        raise ArgumentError("every", expected="at least 1", got=every, hint="1 learns at every step")
     external = np.zeros((len(wanted), 0)) if inputs is None else np.asarray(inputs, dtype=np.float64)
     if external.shape != (len(wanted), reservoir.num_channels):
         raise ShapeError(
             "inputs",
             expected=f"[{len(wanted)}, {reservoir.num_channels}]",
             got=f"shape {external.shape}",
-            todo="one row a step, one column a channel",
+            hint="one row a step, one column a channel",
         )
     now = reservoir.initial_state() if state is None else state
     outputs, changes = np.zeros(wanted.shape), np.zeros(len(wanted))

@@ -86,15 +86,15 @@ class Reservoir:
         self.connectome = connectome
         self.dtype = np.dtype(dtype)
         if self.dtype not in (np.float32, np.float64):
-            raise ArgumentTypeError("dtype", expected="float32 or float64", got=str(self.dtype), todo="choose one")
+            raise ArgumentTypeError("dtype", expected="float32 or float64", got=str(self.dtype), hint="choose one")
         if inputs is not None and input_weights is not None:
-            raise ArgumentError("inputs", expected="inputs or input_weights", got="both", todo="leave one out")
+            raise ArgumentError("inputs", expected="inputs or input_weights", got="both", hint="leave one out")
         if inputs is not None:
             input_weights = channel_weights(connectome, inputs)
         elif input_weights is None:
             if feedback_weights is None:
                 raise ArgumentError(
-                    "inputs", expected="inputs, input_weights or feedback_weights", got="none", todo="inputs=() for none at all"
+                    "inputs", expected="inputs, input_weights or feedback_weights", got="none", hint="inputs=() for none at all"
                 )
             input_weights = np.zeros((0, connectome.num_neurons))
         self.input_weights = self._matrix("input_weights", input_weights)
@@ -103,7 +103,7 @@ class Reservoir:
         given = {name: value for name, value in told.items() if value is not None}
         if dynamics is not None and given:
             raise ArgumentError(
-                "dynamics", expected=f"no {' or '.join(given)} beside it", got="both", todo="give them to the dynamics itself"
+                "dynamics", expected=f"no {' or '.join(given)} beside it", got="both", hint="give them to the dynamics itself"
             )
         self.dynamics = LeakyRate(**given) if dynamics is None else dynamics  # type: ignore[arg-type]
         for name in ("leak_rate", "bias"):
@@ -112,21 +112,21 @@ class Reservoir:
                     name,
                     expected=f"a number or [{connectome.num_neurons}]",
                     got=str(list(np.shape(getattr(self.dynamics, name)))),
-                    todo="one value a neuron",
+                    hint="one value a neuron",
                 )
         if not np.isfinite(gain):
-            raise ArgumentError("gain", expected="a finite number", got=gain, todo="choose another")
+            raise ArgumentError("gain", expected="a finite number", got=gain, hint="choose another")
         if not (np.isfinite(noise) and noise >= 0):
-            raise ArgumentError("noise", expected="a standard deviation, 0 or more", got=noise, todo="choose another")
+            raise ArgumentError("noise", expected="a standard deviation, 0 or more", got=noise, hint="choose another")
         self.gain, self.noise = float(gain), float(noise)
         self.impl = chosen_impl(impl, self.dynamics, self.dtype)
 
     def _matrix(self, name: str, told: npt.ArrayLike) -> Array:
         matrix = np.array(told, dtype=self.dtype, ndmin=2)
         if matrix.ndim != 2 or matrix.shape[1] != self.num_neurons:
-            raise ShapeError(name, expected=f"[*, {self.num_neurons}]", got=str(list(matrix.shape)), todo="one column a neuron")
+            raise ShapeError(name, expected=f"[*, {self.num_neurons}]", got=str(list(matrix.shape)), hint="one column a neuron")
         if not np.isfinite(matrix).all():
-            raise ArgumentError(name, expected="finite numbers", got="NaN or infinity", todo="mend it")
+            raise ArgumentError(name, expected="finite numbers", got="NaN or infinity", hint="mend it")
         matrix.flags.writeable = False
         return matrix
 
@@ -279,10 +279,10 @@ class Reservoir:
                 "inputs",
                 expected=f"[T, {self.num_channels}] or [B, T, {self.num_channels}]",
                 got=str(list(inputs.shape)),
-                todo="give one number a step and channel",
+                hint="give one number a step and channel",
             )
         if not np.isfinite(inputs).all():
-            raise ArgumentError("inputs", expected="finite numbers", got="NaN or infinity", todo="mend the data first")
+            raise ArgumentError("inputs", expected="finite numbers", got="NaN or infinity", hint="mend the data first")
         batch = None if inputs.ndim == 2 else inputs.shape[0]
         now = self._begun(state, batch)
         strength = self._strength(gain, batch)
@@ -291,7 +291,7 @@ class Reservoir:
                 "teacher",
                 expected="feedback exactly where there are feedback_weights",
                 got="none" if fed is None else "some",
-                todo="give both or neither",
+                hint="give both or neither",
             )
         if (
             fed is not None
@@ -302,11 +302,11 @@ class Reservoir:
                 "teacher",
                 expected=str([*inputs.shape[:-1], len(self.feedback_weights)]),
                 got=str(list(fed.shape)),
-                todo="one output a step",
+                hint="one output a step",
             )
         generator = generator_of(seed)
         if self.noise and generator is None:
-            raise ArgumentError("seed", expected="a seed or generator, for there is noise", got="none", todo="give seed=0")
+            raise ArgumentError("seed", expected="a seed or generator, for there is noise", got="none", hint="give seed=0")
         kept = self.kept(record)
         steps = inputs.shape[-2]
         parts: list[Array] = []
@@ -326,17 +326,17 @@ class Reservoir:
         shape = (self.num_neurons,) if batch is None else (batch, self.num_neurons)
         if told.activity.shape != shape:
             raise ShapeError(
-                "state", expected=str(list(shape)), got=str(list(told.activity.shape)), todo="see initial_state(batch)"
+                "state", expected=str(list(shape)), got=str(list(told.activity.shape)), hint="see initial_state(batch)"
             )
         if not np.isfinite(told.activity).all():
-            raise ArgumentError("state", expected="finite numbers", got="NaN or infinity", todo="start from another state")
+            raise ArgumentError("state", expected="finite numbers", got="NaN or infinity", hint="start from another state")
         return State(np.asarray(told.activity, dtype=self.dtype), told.hidden)
 
     def _strength(self, gain: npt.ArrayLike | None, batch: int | None) -> Array:
         told = np.asarray(self.gain if gain is None else gain, dtype=self.dtype)
         if told.shape not in ((), (batch,)) or not np.isfinite(told).all():
             raise ShapeError(
-                "gain", expected="a finite number, or one a sequence of the batch", got=str(gain)[:60], todo="give [B] numbers"
+                "gain", expected="a finite number, or one a sequence of the batch", got=str(gain)[:60], hint="give [B] numbers"
             )
         return told if told.ndim == 0 else told[:, None]
 
@@ -386,5 +386,5 @@ class Reservoir:
             "state",
             expected="finite activity",
             got=f"a state that diverged: neuron {self.connectome.ids[neuron]} is not finite after step {step}",
-            todo="lower the gain (ordinate.reservoir.gain.normalise), or take a bounded activation",
+            hint="lower the gain (ordinate.reservoir.gain.normalise), or take a bounded activation",
         )

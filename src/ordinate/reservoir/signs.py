@@ -44,9 +44,9 @@ def dale(connectome: Connectome, inhibitory: float | str | Any, *, seed: int | N
     count = connectome.num_neurons
     if isinstance(inhibitory, int | float):
         if not 0 <= inhibitory <= 1:
-            raise ArgumentError("inhibitory", expected="a fraction between 0 and 1", got=inhibitory, todo="choose another")
+            raise ArgumentError("inhibitory", expected="a fraction between 0 and 1", got=inhibitory, hint="choose another")
         if seed is None:
-            raise ArgumentError("seed", expected="a seed, for neurons are drawn", got="none", todo="give seed=0")
+            raise ArgumentError("seed", expected="a seed, for neurons are drawn", got="none", hint="give seed=0")
         chosen = np.random.default_rng(seed).permutation(count)[: round(inhibitory * count)]
         what = f"{chosen.size:,} of {count:,} neurons, drawn from seed {seed}, inhibit and all others excite"
     else:
@@ -74,7 +74,7 @@ def random_signs(connectome: Connectome, *, negative: float = 0.5, seed: int) ->
     True
     """
     if not 0 <= negative <= 1:
-        raise ArgumentError("negative", expected="a chance between 0 and 1", got=negative, todo="choose another")
+        raise ArgumentError("negative", expected="a chance between 0 and 1", got=negative, hint="choose another")
     weights = _widened(abs(connectome.weights))
     drawn = np.random.default_rng(seed).random(weights.nnz) < negative
     return _signed(
@@ -100,9 +100,9 @@ def given(connectome: Connectome, signs: npt.ArrayLike) -> Connectome:
     """
     told = np.asarray(signs)
     if told.shape != (connectome.num_neurons,):
-        raise ShapeError("signs", expected=f"[{connectome.num_neurons}]", got=str(list(told.shape)), todo="one sign a neuron")
+        raise ShapeError("signs", expected=f"[{connectome.num_neurons}]", got=str(list(told.shape)), hint="one sign a neuron")
     if not np.isin(told, (-1, 1)).all():
-        raise ArgumentError("signs", expected="+1 and -1", got=str(told[~np.isin(told, (-1, 1))][0]), todo="decide each")
+        raise ArgumentError("signs", expected="+1 and -1", got=str(told[~np.isin(told, (-1, 1))][0]), hint="decide each")
     weights = _by_sender(abs(connectome.weights), told.astype(np.int64))
     return _signed(connectome, weights, f"{int((told < 0).sum()):,} neurons inhibit, as given")
 

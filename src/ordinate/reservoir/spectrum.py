@@ -90,7 +90,7 @@ def _leading(matrix: sparse.csr_array, vectors: bool) -> tuple[complex, npt.NDAr
         "weights",
         expected="a matrix whose leading eigenvalues Arnoldi separates",
         got=f"none within {10 * count:,} iterations at {count:,} neurons",
-        todo='normalise by "output" or "input"',
+        hint='normalise by "output" or "input"',
     )
 
 
@@ -146,7 +146,7 @@ def leading_mode(connectome: Connectome) -> LeadingMode:
     matrix = sparse.csr_array(connectome.weights.T).astype(np.float64)
     if not _components(matrix):
         raise RefusedError(
-            "connectome", expected="a matrix with a cycle", got="a nilpotent one, whose radius is 0", todo="look at its edges"
+            "connectome", expected="a matrix with a cycle", got="a nilpotent one, whose radius is 0", hint="look at its edges"
         )
     eigenvalue, vector = _leading(matrix, True)
     squared = np.abs(np.asarray(vector)) ** 2

@@ -67,13 +67,13 @@ class LeakyIntegrateAndFire:
         for name in ("step_ms", "membrane_ms", "synapse_ms"):
             value = getattr(self, name)
             if not (np.isfinite(value) and value > 0):
-                raise ArgumentError(name, expected="a positive number of milliseconds", got=value, todo="choose another")
+                raise ArgumentError(name, expected="a positive number of milliseconds", got=value, hint="choose another")
         if not self.refractory_ms >= 0:
-            raise ArgumentError("refractory_ms", expected="0 or more", got=self.refractory_ms, todo="choose another")
+            raise ArgumentError("refractory_ms", expected="0 or more", got=self.refractory_ms, hint="choose another")
         if not self.reset < self.threshold:
-            raise ArgumentError("reset", expected=f"below the threshold {self.threshold:g}", got=self.reset, todo="lower it")
+            raise ArgumentError("reset", expected=f"below the threshold {self.threshold:g}", got=self.reset, hint="lower it")
         if self.record not in ("trace", "spikes"):
-            raise ArgumentError("record", expected='"trace" or "spikes"', got=self.record, todo="choose one")
+            raise ArgumentError("record", expected='"trace" or "spikes"', got=self.record, hint="choose one")
 
     @property
     def refractory_steps(self) -> int:

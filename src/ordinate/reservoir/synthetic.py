@@ -51,7 +51,7 @@ def synthetic(seed: int = 0, *, num_pairs: int = 50, symmetry: float = 0.8, mean
         ("mean_count", mean_count, mean_count >= 1, "at least 1"),
     ):
         if not fine:
-            raise ArgumentError(name, expected=expected, got=value, todo="choose another")
+            raise ArgumentError(name, expected=expected, got=value, hint="choose another")
     generator = np.random.default_rng(seed)
     bounds = np.round(np.cumsum([0, *_PARTS.values()]) * num_pairs / sum(_PARTS.values())).astype(int)
     kind = np.concatenate([[name] * (bounds[at + 1] - bounds[at]) for at, name in enumerate(_PARTS)])

@@ -59,7 +59,7 @@ class Size:
     def __post_init__(self) -> None:
         for name, least in (("washout", 0), ("train", 100), ("validation", 50), ("test", 50)):
             if getattr(self, name) < least:
-                raise ArgumentError(name, expected=f"at least {least} steps", got=getattr(self, name), todo="give more")
+                raise ArgumentError(name, expected=f"at least {least} steps", got=getattr(self, name), hint="give more")
 
     @property
     def steps(self) -> int:
@@ -275,5 +275,5 @@ def task_named(name: str) -> Task:
     'memory_capacity'
     """
     if name not in tasks():
-        raise UnknownNameError("task", expected=f"one of {', '.join(tasks())}", got=name, todo="choose one, or all")
+        raise UnknownNameError("task", expected=f"one of {', '.join(tasks())}", got=name, hint="choose one, or all")
     return tasks()[name]

@@ -96,15 +96,15 @@ class Plan:
         for name in ("tasks", "nulls", "signs", "normalisations", "seeds", "gains", "input_scalings", "ridges"):
             told = getattr(self, name)
             if not told or len(set(told)) != len(told):
-                raise ArgumentError(name, expected="one or more, each once", got=told, todo="name them")
+                raise ArgumentError(name, expected="one or more, each once", got=told, hint="name them")
             for one in told:
                 if name in known and one not in known[name]:
-                    raise UnknownNameError(name, expected=f"one of {', '.join(known[name])}", got=one, todo="choose one")
+                    raise UnknownNameError(name, expected=f"one of {', '.join(known[name])}", got=one, hint="choose one")
         for task in self.tasks:
             task_named(task)
         if len(self.seeds) < 2:
             raise ArgumentError(
-                "seeds", expected="two or more", got=self.seeds, todo="one seed has no interval; five are usual"
+                "seeds", expected="two or more", got=self.seeds, hint="one seed has no interval; five are usual"
             )
         for name, fine, expected in (
             ("gains", all(0 < gain < np.inf for gain in self.gains), "numbers above 0"),
@@ -113,7 +113,7 @@ class Plan:
             ("most_read", self.most_read >= 1, "at least 1"),
         ):
             if not fine:
-                raise ArgumentError(name, expected=expected, got=getattr(self, name), todo="choose another")
+                raise ArgumentError(name, expected=expected, got=getattr(self, name), hint="choose another")
 
     @property
     def settings(self) -> list[Setting]:

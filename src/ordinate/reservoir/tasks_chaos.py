@@ -87,7 +87,7 @@ def mackey_glass(
             "delay",
             expected=f"a whole number of integration steps of {h:g}",
             got=delay,
-            todo="change the delay, the step or the substeps",
+            hint="change the delay, the step or the substeps",
         )
     lag = round(delay / h)
     values = [history] * (lag + 1)  # values[i] is x((i - lag) h)
@@ -139,7 +139,7 @@ def lorenz(
     """
     _check_sizes(length, substeps, discard, step)
     if len(start) != 3 or not all(math.isfinite(value) for value in start):
-        raise ArgumentError("start", expected="three finite numbers", got=tuple(start), todo="such as (1, 1, 1)")
+        raise ArgumentError("start", expected="three finite numbers", got=tuple(start), hint="such as (1, 1, 1)")
     state: State = (float(start[0]), float(start[1]), float(start[2]))
     samples = [state]
     for _ in range(discard + length - 1):
@@ -177,6 +177,6 @@ def _runge_kutta(slope: Callable[[State], State], state: State, h: float) -> Sta
 def _check_sizes(length: int, substeps: int, discard: int, step: float) -> None:
     for name, value, least in (("length", length, 1), ("substeps", substeps, 1), ("discard", discard, 0)):
         if value < least:
-            raise ArgumentError(name, expected=f"at least {least}", got=value, todo="ask for more")
+            raise ArgumentError(name, expected=f"at least {least}", got=value, hint="ask for more")
     if not (step > 0 and math.isfinite(step)):
-        raise ArgumentError("step", expected="a time above 0", got=step, todo="such as 1.0 for Mackey-Glass, 0.02 for Lorenz")
+        raise ArgumentError("step", expected="a time above 0", got=step, hint="such as 1.0 for Mackey-Glass, 0.02 for Lorenz")

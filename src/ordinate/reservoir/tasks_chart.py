@@ -9,10 +9,10 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ordinate.atomic_io import picture_kind, save_figure
 from ordinate.reservoir.tasks import task_named
 from ordinate.reservoir.tasks_card import Card
 from ordinate.reservoir.tasks_comparison import interval
-from ordinate.whole_files import picture_kind, save_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

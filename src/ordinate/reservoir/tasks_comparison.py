@@ -89,7 +89,7 @@ def paired(first: Sequence[float], second: Sequence[float]) -> tuple[float, floa
     [1.0, -0.242, 2.242, 0.074]
     """
     if len(first) != len(second):
-        raise ShapeError("second", expected=f"{len(first)} scores", got=f"{len(second)}", todo="pair them by seed")
+        raise ShapeError("second", expected=f"{len(first)} scores", got=f"{len(second)}", hint="pair them by seed")
     differences = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)
     mean, lower, upper = interval(differences)
     _, error, degrees = _mean_and_error(differences)
@@ -125,5 +125,5 @@ def verdict(difference: float, p_adjusted: float, higher_is_better: bool) -> str
 def _mean_and_error(values: npt.ArrayLike) -> tuple[float, float, int]:
     told = np.asarray(values, dtype=np.float64)
     if told.ndim != 1 or len(told) < 2 or not np.isfinite(told).all():
-        raise ArgumentError("values", expected="two or more finite numbers", got=told.tolist(), todo="take more seeds")
+        raise ArgumentError("values", expected="two or more finite numbers", got=told.tolist(), hint="take more seeds")
     return float(told.mean()), float(told.std(ddof=1) / np.sqrt(len(told))), len(told) - 1

@@ -79,9 +79,9 @@ class DecisionTask:
     def __post_init__(self) -> None:
         for name, least in (("cue", 0), ("evidence", 1), ("delay", 0), ("noise", 0)):
             if not getattr(self, name) >= least:
-                raise ArgumentError(name, expected=f"at least {least}", got=getattr(self, name), todo="choose more")
+                raise ArgumentError(name, expected=f"at least {least}", got=getattr(self, name), hint="choose more")
         if not self.coherences or not all(0 < c <= 1 for c in self.coherences):
-            raise ArgumentError("coherences", expected="shares in (0, 1]", got=self.coherences, todo="such as (0.1, 0.5)")
+            raise ArgumentError("coherences", expected="shares in (0, 1]", got=self.coherences, hint="such as (0.1, 0.5)")
 
     def ideal_accuracy(self, coherence: float) -> float:
         """What summing both channels and comparing would score: Φ(c √evidence / (√2 noise))."""
@@ -100,7 +100,7 @@ class DecisionTask:
             ArgumentError: fewer than one.
         """
         if count < 1:
-            raise ArgumentError("count", expected="at least 1 trial", got=count, todo="ask for more")
+            raise ArgumentError("count", expected="at least 1 trial", got=count, hint="ask for more")
         generator = np.random.default_rng(seed)
         steps = self.cue + self.evidence + self.delay
         coherence, right = generator.choice(self.coherences, count), generator.integers(0, 2, count)

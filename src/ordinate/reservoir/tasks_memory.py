@@ -34,9 +34,9 @@ def delayed(inputs: npt.ArrayLike, max_delay: int) -> FloatArray:
     """
     u = np.asarray(inputs, dtype=np.float64)
     if u.ndim not in (1, 2) or (u.ndim == 2 and u.shape[1] != 1):
-        raise ShapeError("inputs", expected="[T] or [T, 1]", got=f"shape {u.shape}", todo="give one channel")
+        raise ShapeError("inputs", expected="[T] or [T, 1]", got=f"shape {u.shape}", hint="give one channel")
     if max_delay < 1:
-        raise ArgumentError("max_delay", expected="at least 1", got=max_delay, todo="the input itself is no memory")
+        raise ArgumentError("max_delay", expected="at least 1", got=max_delay, hint="the input itself is no memory")
     u = u.ravel()
     found = np.zeros((len(u), max_delay))
     for delay in range(1, min(max_delay, len(u) - 1) + 1):
@@ -73,12 +73,12 @@ def memory_curve(target: npt.ArrayLike, predicted: npt.ArrayLike) -> FloatArray:
             "predicted",
             expected=f"[n, K] as target {told.shape}, n above 2",
             got=f"shape {found.shape}",
-            todo="give one row a step",
+            hint="give one row a step",
         )
     told, found = told - told.mean(axis=0), found - found.mean(axis=0)
     spread, found_spread = (told**2).sum(axis=0), (found**2).sum(axis=0)
     if not (np.isfinite(spread).all() and np.isfinite(found_spread).all() and (spread > 0).all()):
-        raise ArgumentError("target", expected="finite inputs that vary", got="a constant, or NaN", todo="give random inputs")
+        raise ArgumentError("target", expected="finite inputs that vary", got="a constant, or NaN", hint="give random inputs")
     n = len(told)
     varies = found_spread > 0
     r_squared = (told * found).sum(axis=0) ** 2 / (spread * np.where(varies, found_spread, 1.0))

@@ -92,7 +92,7 @@ def _narma(
     rest: float,
 ) -> Narma:
     if length < 1:
-        raise ArgumentError("length", expected="at least 1 step", got=length, todo="ask for more")
+        raise ArgumentError("length", expected="at least 1 step", got=length, hint="ask for more")
     generator = np.random.default_rng(seed)
     for redrawn in range(_REDRAWS):
         inputs = generator.uniform(0.0, 0.5, length)
@@ -112,5 +112,5 @@ def _narma(
         "length",
         expected="inputs whose trajectory stays below 10",
         got=f"{_REDRAWS} draws of {length} steps that diverged",
-        todo="take a shorter series, or several of them",
+        hint="take a shorter series, or several of them",
     )

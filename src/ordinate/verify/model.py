@@ -79,7 +79,7 @@ def check_model(
             "model",
             expected="a model with a config, or a directory",
             got=type(model).__name__,
-            todo="for rotations take check_rotary",
+            hint="for rotations take check_rotary",
         )
     told = config.to_dict() if hasattr(config, "to_dict") else dict(vars(config))
     inspection = inspect_config(told, name=name or type(model).__name__)
@@ -110,13 +110,13 @@ def check_model(
 def _loaded(directory: Path) -> nn.Module:
     if not (directory / "config.json").is_file():
         raise MissingDataError(
-            "model", expected="a directory with a config.json", got=str(directory), todo="pass the model's folder"
+            "model", expected="a directory with a config.json", got=str(directory), hint="pass the model's folder"
         )
     try:
         import transformers
     except ImportError as problem:
         raise MissingExtraError(
-            "transformers", expected="installed", got=str(problem), todo="pip install transformers"
+            "transformers", expected="installed", got=str(problem), hint="pip install transformers"
         ) from None
     problems = []
     for kind in ("AutoModelForCausalLM", "AutoModel"):
@@ -125,7 +125,7 @@ def _loaded(directory: Path) -> nn.Module:
             return loaded
         except Exception as problem:
             problems.append(f"{kind}: {type(problem).__name__}: {' '.join(str(problem).split())[:200]}")
-    raise DataError("model", expected="a model that transformers can load", got="; ".join(problems), todo="look at its files")
+    raise DataError("model", expected="a model that transformers can load", got="; ".join(problems), hint="look at its files")
 
 
 def _labelled(inspection: Inspection) -> Iterator[tuple[LayerKind, str]]:

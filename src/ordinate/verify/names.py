@@ -24,5 +24,5 @@ def chosen(laws: Sequence[Property], only: Sequence[str] | None) -> list[Propert
     known = {law.id for law in laws}
     unknown = [name for name in only if name not in known]
     if unknown:
-        raise ArgumentError("only", expected=f"among {sorted(known)}", got=unknown, todo="spell it so")
+        raise ArgumentError("only", expected=f"among {sorted(known)}", got=unknown, hint="spell it so")
     return [law for law in laws if law.id in only]

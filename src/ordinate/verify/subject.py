@@ -33,7 +33,7 @@ def resolve(name: str) -> Any:
     place, colon, path = name.rpartition(":")
     if not colon or not place or not path:
         raise ArgumentError(
-            "subject", expected="package.module:object", got=name, todo="for example mypackage.rope:apply_rotary"
+            "subject", expected="package.module:object", got=name, hint="for example mypackage.rope:apply_rotary"
         )
     with _without_traces():
         try:
@@ -45,14 +45,14 @@ def resolve(name: str) -> Any:
                 raise
             told = f"{type(problem).__name__}: {' '.join(str(problem).split())}"
             raise DataError(
-                "subject", expected=f"a module {place!r} that imports", got=told, todo="import it yourself first"
+                "subject", expected=f"a module {place!r} that imports", got=told, hint="import it yourself first"
             ) from problem
     found: Any = module
     for part in path.split("."):
         if not hasattr(found, part):
             near = [known for known in dir(found) if not known.startswith("_")][:12]
             raise UnknownNameError(
-                "subject", expected=f"one of {near} in {place}", got=part, todo="spell it as it stands there"
+                "subject", expected=f"one of {near} in {place}", got=part, hint="spell it as it stands there"
             )
         found = getattr(found, part)
     return found
@@ -60,7 +60,7 @@ def resolve(name: str) -> Any:
 
 def _from_file(path: Path) -> Any:
     if not path.is_file():
-        raise MissingDataError("subject", expected="a Python file", got=str(path), todo="check the path")
+        raise MissingDataError("subject", expected="a Python file", got=str(path), hint="check the path")
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None
     assert spec.loader is not None

@@ -52,7 +52,7 @@ def test_images(circuit: Circuit, data: Path | None, threshold: float | None, *,
             "--data",
             expected=f"images of {wanted} pixels, as the circuit was made for",
             got=f"{known.size[0]} by {known.size[1]} ({known.source})",
-            todo="pass the data it was trained on",
+            hint="pass the data it was trained on",
         )
     level: float | None
     if inputs is None or threshold is not None:

@@ -33,19 +33,19 @@ def emit(
 
     Exit 0, or 2 for wrong use.
     """
+    from ordinate.atomic_io import atomic_write
     from ordinate.cli.tables import answer_record
     from ordinate.errors import ArgumentError, OutputError, RefusedError
     from ordinate.logic.circuit import Circuit
     from ordinate.logic.exchange import aiger as as_aiger
     from ordinate.logic.exchange import blif as as_blif
-    from ordinate.whole_files import write_whole
 
     if not any((c, verilog, blif, aiger, bench)):
         raise ArgumentError(
-            "--c, --verilog, --blif, --aiger, --bench", expected="at least one", got="none", todo="say what to write"
+            "--c, --verilog, --blif, --aiger, --bench", expected="at least one", got="none", hint="say what to write"
         )
     if bench is not None and thresholds:
-        raise RefusedError("--bench", expected="a module of bits", got="--thresholds", todo="leave one of them out")
+        raise RefusedError("--bench", expected="a module of bits", got="--thresholds", hint="leave one of them out")
     given = Circuit.load(circuit)
     written = {}
     for what, path, make in (
@@ -55,7 +55,7 @@ def emit(
         ("aiger", aiger, lambda: as_aiger(given)),
     ):
         if path is not None:
-            write_whole(path, make())
+            atomic_write(path, make())
             written[what] = str(path)
     if bench is not None:
         from ordinate.cli.logic.circuit_images import test_images
@@ -65,10 +65,10 @@ def emit(
         try:
             bench.mkdir(parents=True, exist_ok=True)
         except OSError as problem:
-            raise OutputError("--bench", expected="a folder to write to", got=str(bench), todo=str(problem)) from None
-        write_whole(bench / f"{name}.v", given.to_verilog(name, pipelined=pipelined))
-        write_whole(bench / f"{name}_bench.v", parallel_bench(given, name, len(images.bits), pipelined=pipelined))
-        write_whole(bench / "vectors.hex", vector_file(images.bits))
-        write_whole(bench / "expected.hex", expected_file(given.predict(images.bits)))
+            raise OutputError("--bench", expected="a folder to write to", got=str(bench), hint=str(problem)) from None
+        atomic_write(bench / f"{name}.v", given.to_verilog(name, pipelined=pipelined))
+        atomic_write(bench / f"{name}_bench.v", parallel_bench(given, name, len(images.bits), pipelined=pipelined))
+        atomic_write(bench / "vectors.hex", vector_file(images.bits))
+        atomic_write(bench / "expected.hex", expected_file(given.predict(images.bits)))
         written["bench"] = str(bench)
     answer_record({"circuit": str(circuit), "gates": given.num_gates, **written}, as_json)

@@ -38,7 +38,7 @@ def fpga(
     from ordinate.logic.fpga import build
 
     if images is not None and images < 1:
-        raise ArgumentError("--images", expected="at least 1", got=images, todo="leave it out for all")
+        raise ArgumentError("--images", expected="at least 1", got=images, hint="leave it out for all")
     given = Circuit.load(circuit)
     tested = test_images(given, data, None, check=not other_data)
     with steps("fpga") as say:

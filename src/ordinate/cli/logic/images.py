@@ -29,7 +29,7 @@ def digits_of(data: Path | None, classes: str | None, *, check: bool = True) -> 
         try:
             chosen = [int(digit) for digit in classes.split(",")]
         except ValueError:
-            raise ArgumentError("--classes", expected="digits, as 0,1", got=classes, todo="separate them by commas") from None
+            raise ArgumentError("--classes", expected="digits, as 0,1", got=classes, hint="separate them by commas") from None
     return digits(data, classes=chosen, check=check)
 
 
@@ -42,7 +42,7 @@ def circuit_place(option: str, path: Path) -> None:
     from ordinate.errors import OutputError
 
     if not path.parent.is_dir() or path.is_dir():
-        raise OutputError(option, expected="a file in a folder that is there", got=str(path), todo="make its folder first")
+        raise OutputError(option, expected="a file in a folder that is there", got=str(path), hint="make its folder first")
 
 
 def blocks_of(
@@ -81,7 +81,7 @@ def blocks_of(
                 option,
                 expected=f"one number, or one for each of {len(each)} convolutions",
                 got=told,
-                todo="give as many as --kernels has",
+                hint="give as many as --kernels has",
             )
         columns.append(numbers if len(numbers) == len(each) else numbers * len(each))
     return [ConvolutionBlock(*row) for row in zip(each, *columns, strict=True)]
@@ -93,7 +93,7 @@ def _numbers(option: str, told: str) -> list[int]:
     try:
         return [int(number) for number in told.split(",")]
     except ValueError:
-        raise ArgumentError(option, expected="whole numbers, as 12,24", got=told, todo="separate them by commas") from None
+        raise ArgumentError(option, expected="whole numbers, as 12,24", got=told, hint="separate them by commas") from None
 
 
 def network_of(
@@ -126,11 +126,11 @@ def network_of(
     try:
         sizes = [int(width) for width in widths.split(",")]
     except ValueError:
-        raise ArgumentError("--widths", expected="numbers of gates, as 4000,4000", got=widths, todo="use commas") from None
+        raise ArgumentError("--widths", expected="numbers of gates, as 4000,4000", got=widths, hint="use commas") from None
     num_classes = len(known.classes)
     if min(sizes) < 1 or sizes[-1] % num_classes:
         raise ArgumentError(
-            "--widths", expected=f"a last width that {num_classes} classes share evenly", got=widths, todo="take a multiple"
+            "--widths", expected=f"a last width that {num_classes} classes share evenly", got=widths, hint="take a multiple"
         )
     height, width = known.size
     layers: list[nn.Module] = [Thresholds(torch.full((height * width, 1), float(threshold)))]

@@ -40,7 +40,7 @@ def given_connectome(data: Path | None, seed: int = 0, neurons: Path | None = No
     edges = ".parquet" in kinds[-1:] or ".csv" in kinds[-2:]
     if neurons is not None and not edges:
         raise ArgumentError(
-            "--neurons", expected="a table of edges as --data", got=str(data or "none"), todo="other files say it themselves"
+            "--neurons", expected="a table of edges as --data", got=str(data or "none"), hint="other files say it themselves"
         )
     if data is None:
         return Connectome.synthetic(seed)

@@ -90,9 +90,9 @@ def drive(
     from ordinate.reservoir.drive_figures import save_figures
 
     if window and body != "neuromechfly":
-        raise ArgumentError("--window", expected="a body with legs to look at", got=body, todo="add --body neuromechfly")
+        raise ArgumentError("--window", expected="a body with legs to look at", got=body, hint="add --body neuromechfly")
     if picture not in ("png", "svg", "both"):
-        raise ArgumentError("--format", expected="png, svg or both", got=picture, todo="choose one")
+        raise ArgumentError("--format", expected="png, svg or both", got=picture, hint="choose one")
     senses = _senses(target, schedule)
     connectome = given_connectome(data, seed, neurons)
     if data is None:
@@ -125,13 +125,13 @@ def _senses(target: str | None, schedule: str | None) -> Senses:
     from ordinate.reservoir.drive_senses import Schedule, Target
 
     if target is not None and schedule is not None:
-        raise ArgumentError("--target", expected="a target or a schedule", got="both", todo="leave one out")
+        raise ArgumentError("--target", expected="a target or a schedule", got="both", hint="leave one out")
     if schedule is not None:
         return Schedule.from_text(schedule)
     try:
         x, y = (float(part) for part in ("20,20" if target is None else target).split(","))
     except ValueError:
-        raise ArgumentError("--target", expected="two numbers X,Y in mm", got=str(target), todo="such as 20,20") from None
+        raise ArgumentError("--target", expected="two numbers X,Y in mm", got=str(target), hint="such as 20,20") from None
     return Target(x, y)
 
 
@@ -140,7 +140,7 @@ def _body(kind: str, step: float, seed: int) -> Body:
     from ordinate.reservoir.body import KinematicFly
 
     if kind not in BODIES:
-        raise UnknownNameError("--body", expected=f"one of {list(BODIES)}", got=kind, todo="choose one")
+        raise UnknownNameError("--body", expected=f"one of {list(BODIES)}", got=kind, hint="choose one")
     if kind == "neuromechfly":
         from ordinate.reservoir.body_neuromechfly import NeuroMechFly
 
@@ -159,10 +159,10 @@ def _film(walker: Any, playback_speed: float, window: bool) -> Any:
 def _write_numbers(driven: Drive, out: Path) -> Path:
     import json
 
-    from ordinate.whole_files import write_whole
+    from ordinate.atomic_io import atomic_write
 
     text = json.dumps(driven.to_dict(traces=True), allow_nan=False) + "\n"
-    return write_whole(out / "drive.json", lambda draft: draft.write_text(text, encoding="utf-8"))
+    return atomic_write(out / "drive.json", lambda draft: draft.write_text(text, encoding="utf-8"))
 
 
 def _answer(driven: Drive, written: list[Path], as_json: bool) -> None:

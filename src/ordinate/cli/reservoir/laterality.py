@@ -62,7 +62,7 @@ def laterality(
     from ordinate.cli.reservoir.connectomes import default_readout, given_connectome
 
     if out is not None:
-        from ordinate.whole_files import picture_kind
+        from ordinate.atomic_io import picture_kind
 
         picture_kind(out)  # before anybody waits for what cannot be drawn
     settings = {
@@ -97,7 +97,7 @@ def _numbers(option: str, text: str, kind: Callable[[str], Any]) -> tuple[Any, .
         return tuple(kind(part) for part in text.split(","))
     except ValueError:
         what = "whole numbers" if kind is int else "numbers"
-        raise ArgumentError(option, expected=f"{what} separated by commas", got=text, todo="such as 5,10,20") from None
+        raise ArgumentError(option, expected=f"{what} separated by commas", got=text, hint="such as 5,10,20") from None
 
 
 def _nulls(connectome: Connectome, chosen: Sequence[str] | None, draws: int) -> dict[str, int]:
@@ -118,11 +118,11 @@ def _one(
     out: Path | None,
     as_json: bool,
 ) -> None:
+    from ordinate.atomic_io import save_figure
     from ordinate.cli.progress import bar
     from ordinate.cli.tables import answer_json
     from ordinate.reservoir.laterality import laterality as measured
     from ordinate.reservoir.laterality_figures import laterality_figure
-    from ordinate.whole_files import save_figure
 
     singular = {"steps": "steps", "gains": "gain", "normalisations": "normalisation", "thresholds": "threshold"}
     with bar("networks") as told:
@@ -199,11 +199,11 @@ def _sweep(
     out: Path | None,
     as_json: bool,
 ) -> None:
+    from ordinate.atomic_io import save_figure
     from ordinate.cli.progress import bar
     from ordinate.cli.tables import answer, answer_json, grid
     from ordinate.reservoir.laterality_figures import sweep_figure
     from ordinate.reservoir.laterality_sweep import sweep
-    from ordinate.whole_files import save_figure
 
     with bar("networks") as told:
         found = sweep(connectome, cells[0], cells[1], **settings, **dynamics, progress=told)

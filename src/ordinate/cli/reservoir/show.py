@@ -36,7 +36,7 @@ def show(
     from ordinate.reservoir.summary import summarise
 
     if out is not None:
-        from ordinate.whole_files import picture_kind
+        from ordinate.atomic_io import picture_kind
 
         picture_kind(out)
     connectome = given_connectome(data, seed)
@@ -47,8 +47,8 @@ def show(
         connectome = connectome.restrict(select)
     summary = summarise(connectome)
     if out is not None:
+        from ordinate.atomic_io import save_figure
         from ordinate.reservoir.summary_figure import summary_figure
-        from ordinate.whole_files import save_figure
 
         typer.echo(f"drawn: {save_figure(summary_figure(connectome, summary), out)}", err=True)
     if as_json:

@@ -52,7 +52,7 @@ def tasks(
         return
     for name, value, least in (("--seeds", seeds, 2), ("--seed", seed, 0), ("--steps", steps, 200)):
         if value < least:
-            raise ArgumentError(name, expected=f"at least {least}", got=value, todo="choose more")
+            raise ArgumentError(name, expected=f"at least {least}", got=value, hint="choose more")
     _check_picture(picture)
     chosen = tuple(known()) if task == ["all"] else tuple(task or ("memory", "narma10", "mackey-glass"))
     plan = Plan(
@@ -88,14 +88,14 @@ def _split(names: str) -> tuple[str, ...]:
 
 def _check_picture(picture: Path | None) -> None:
     """Before minutes of work, not after."""
+    from ordinate.atomic_io import picture_kind
     from ordinate.errors import OutputError
-    from ordinate.whole_files import picture_kind
 
     if picture is None:
         return
     picture_kind(picture)
     if not picture.absolute().parent.is_dir():
-        raise OutputError("--picture", expected="a folder that is there", got=str(picture.parent), todo="make it first")
+        raise OutputError("--picture", expected="a folder that is there", got=str(picture.parent), hint="make it first")
 
 
 def _print_list(as_json: bool) -> None:

@@ -123,11 +123,11 @@ def extend(
     """
     if length < 1 or (trained is not None and trained < 1):
         wrong = ("--to", length) if length < 1 else ("--trained", trained)
-        raise ArgumentError(wrong[0], expected="a positive number of tokens", got=wrong[1], todo="for example 131072")
+        raise ArgumentError(wrong[0], expected="a positive number of tokens", got=wrong[1], hint="for example 131072")
     assessment = assess(before.main, length, trained)
     cache = before.cache.bytes_at(length) if before.cache is not None else None
     if method is not None and assessment.need != "scaling" and not assessment.options:
-        raise RefusedError("--method", expected="a model to stretch", got=assessment.why, todo="leave the method out")
+        raise RefusedError("--method", expected="a model to stretch", got=assessment.why, hint="leave the method out")
     chosen = _choose(assessment, method)
     if assessment.need in ("nothing", "unscalable", "impossible"):
         return Extension(document.name, length, before, assessment, None, (), None, "", None, (), None, cache)
@@ -171,8 +171,8 @@ def _choose(assessment: Assessment, method: Method | None) -> Option | None:
     option = next(option for option in assessment.options if option.method == method)
     if option.suits == "no":
         better = [other.method for other in assessment.options if other.suits != "no"]
-        todo = f"use {' or '.join(better)}" if better else "no method suits this model"
-        raise RefusedError("--method", expected=f"a method other than {method} for this model", got=option.why, todo=todo)
+        hint = f"use {' or '.join(better)}" if better else "no method suits this model"
+        raise RefusedError("--method", expected=f"a method other than {method} for this model", got=option.why, hint=hint)
     return option
 
 
@@ -279,7 +279,7 @@ def write(extension: Extension, path: Path) -> Path:
     """
     if not extension.edited:
         got = extension.assessment.why if extension.own is None else "no edit"
-        raise RefusedError("--write", expected="an edit", got=got, todo="leave --write out")
+        raise RefusedError("--write", expected="an edit", got=got, hint="leave --write out")
     target = path.resolve()  # a link stays a link: what it points to is replaced
     kept = target.with_name(f"{target.name}.bak")
     number = 2
@@ -295,6 +295,6 @@ def write(extension: Extension, path: Path) -> Path:
         os.replace(temporary.name, target)
     except OSError as error:
         raise OutputError(
-            str(path), expected="a place that can be written to", got=error.strerror or str(error), todo="check the rights"
+            str(path), expected="a place that can be written to", got=error.strerror or str(error), hint="check the rights"
         ) from None
     return kept

@@ -67,6 +67,6 @@ class Case:
         """A value that stands in the file, by its path."""
         return {value.detail: value.value} if value is not None and value.source == "file" else {}
 
-    def note(self, name: str, severity: Severity, message: str, evidence: Mapping[str, Any], todo: str) -> None:
+    def note(self, name: str, severity: Severity, message: str, evidence: Mapping[str, Any], hint: str) -> None:
         """Keep a finding."""
-        self.section.log.note(name, severity, message, evidence, todo)
+        self.section.log.note(name, severity, message, evidence, hint)

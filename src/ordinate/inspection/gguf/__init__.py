@@ -27,5 +27,5 @@ def inspect_gguf(source: str | os.PathLike[str]) -> Inspection:
 
     document = read_document(source)
     if document.header is None:
-        raise DataError(document.name, expected="a GGUF file", got="JSON", todo="call inspect_config")
+        raise DataError(document.name, expected="a GGUF file", got="JSON", hint="call inspect_config")
     return inspect_header(document.header, document.name)

@@ -91,7 +91,7 @@ class _Window:
             self.name,
             expected="a whole GGUF file",
             got=f"an end at byte {self.position + len(self.data) - self.at:,}, in the middle of the header",
-            todo="fetch the file again",
+            hint="fetch the file again",
         )
 
     def take(self, count: int) -> bytes:
@@ -150,7 +150,7 @@ class _Reader:
         self.scalars = {kind: struct.Struct(order + code) for kind, code in _SCALARS.items()}
 
     def wrong(self, expected: str, got: str) -> DataError:
-        return DataError(self.window.name, expected=expected, got=got, todo="the file is damaged: fetch it again")
+        return DataError(self.window.name, expected=expected, got=got, hint="the file is damaged: fetch it again")
 
     def number(self, code: struct.Struct) -> Any:
         return code.unpack(self.window.take(code.size))[0]
@@ -237,7 +237,7 @@ def read_header(stream: IO[bytes], name: str) -> Header:
     order = "<" if int.from_bytes(raw, "little") <= 0xFFFF else ">"
     version = int.from_bytes(raw, "little" if order == "<" else "big")
     if version not in (1, 2, 3):
-        raise DataError(name, expected="GGUF version 1, 2 or 3", got=version, todo="a newer ordinate may know it")
+        raise DataError(name, expected="GGUF version 1, 2 or 3", got=version, hint="a newer ordinate may know it")
     reader = _Reader(window, order, wide=version > 1)
     num_tensors, num_keys = reader.count(), reader.count()
     # a key takes at least a length, a type and one byte of value; a tensor a length, a rank, a type and an offset
@@ -258,7 +258,7 @@ def read_header(stream: IO[bytes], name: str) -> Header:
     data_start = -(-window.position // alignment) * alignment
     if num_tensors and not window.holds(data_start + last_byte - window.position):
         got = f"{window.size:,} bytes, where tensors reach to byte {data_start + last_byte:,} or further"
-        raise DataError(name, expected="a whole GGUF file", got=got, todo="fetch the file again")
+        raise DataError(name, expected="a whole GGUF file", got=got, hint="fetch the file again")
     tensors = {key: _with_values(window, order, data_start, key, tensor) for key, tensor in tensors.items()}
     return Header(version, "little" if order == "<" else "big", metadata, tensors, num_tensors)
 

@@ -20,9 +20,9 @@ class Keys:
         self.header, self.architecture = header, architecture
         self.findings: list[Finding] = []
 
-    def find(self, id: str, severity: Severity, message: str, evidence: dict[str, Any], todo: str) -> None:  # noqa: A002
+    def find(self, id: str, severity: Severity, message: str, evidence: dict[str, Any], hint: str) -> None:  # noqa: A002
         if not any(finding.id == id and finding.evidence == evidence for finding in self.findings):
-            self.findings.append(Finding(id, severity, message, evidence, todo))
+            self.findings.append(Finding(id, severity, message, evidence, hint))
 
     def read(self, name: str, fits: Callable[[Any], bool], expected: str) -> Value | None:
         key = f"{self.architecture}.{name}"

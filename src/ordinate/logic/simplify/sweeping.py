@@ -58,7 +58,7 @@ class Solver:
                 "sat",
                 expected="python-sat, for SAT sweeping and proofs",
                 got="none installed",
-                todo="pip install 'ordinate[sat]'",
+                hint="pip install 'ordinate[sat]'",
             ) from problem
         self.netlist, self.conflicts = netlist, conflicts
         self._solver: Any = Glucose4(bootstrap_with=[[-1]])  # node 0 is false; node n is variable n + 1

@@ -135,7 +135,7 @@ def adapt_attention(
         ArgumentError: no way fits; the message shows what was tried.
     """
     if order not in (None, "BHTD", "BTHD"):
-        raise ArgumentError("order", expected="'BHTD', 'BTHD' or nothing", got=order, todo="leave it out to have it found")
+        raise ArgumentError("order", expected="'BHTD', 'BTHD' or nothing", got=order, hint="leave it out to have it found")
     native = Native(subject, seconds)
     candidates = (
         AttentionSubject(native, AttentionShape(plan, axes), settings, () if order else (f"the axes are {' '.join(axes)}",))
@@ -148,7 +148,7 @@ def adapt_attention(
         lambda candidate: (_score(candidate.fresh(), settings), candidate),
         enough=2,
         expected="attention that can be called with queries, keys and values",
-        todo="wrap it as fn(q, k, v) with axes [B, H, T, D]",
+        hint="wrap it as fn(q, k, v) with axes [B, H, T, D]",
     )[1]
 
 

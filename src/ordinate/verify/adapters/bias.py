@@ -179,7 +179,7 @@ def adapt_bias(subject: Any, settings: BiasSettings, *, seconds: float = 10.0) -
         lambda candidate: (_score(candidate.fresh(), settings), candidate),
         enough=2,
         expected="a bias that can be called with positions, lengths, a key mask, distances or heads",
-        todo="wrap it as fn(query_positions, key_positions) -> [H, T, S]",
+        hint="wrap it as fn(query_positions, key_positions) -> [H, T, S]",
     )[1]
 
 

@@ -137,13 +137,13 @@ def adapt_decoder(subject: Any, settings: DecoderSettings, *, seconds: float = 3
     try:
         adapted.fresh().logits(torch.zeros(2, 5, dtype=torch.long))
     except Overtime as problem:
-        raise ArgumentError("subject", expected="an answer", got=str(problem), todo="raise the time limit") from None
+        raise ArgumentError("subject", expected="an answer", got=str(problem), hint="raise the time limit") from None
     except Exception as problem:
         raise ArgumentError(
             "subject",
             expected="a decoder: logits [B, T, V] for tokens [B, T]",
             got=f"called as {adapted.words}: {type(problem).__name__}: {' '.join(str(problem).split())[:200]}",
-            todo="wrap it as fn(tokens, positions, attention_mask)",
+            hint="wrap it as fn(tokens, positions, attention_mask)",
         ) from None
     return adapted
 

@@ -143,7 +143,7 @@ def adapt_embedding(
         ArgumentError: no way fits; the message shows what was tried.
     """
     if order not in (None, "BTD", "TBD"):
-        raise ArgumentError("order", expected="'BTD', 'TBD' or nothing", got=order, todo="leave it out to have it found")
+        raise ArgumentError("order", expected="'BTD', 'TBD' or nothing", got=order, hint="leave it out to have it found")
     native = Native(subject, seconds)
     shapes = (
         EmbeddingShape(plan, axes, positions=form)
@@ -156,7 +156,7 @@ def adapt_embedding(
         lambda candidate: _score(candidate, settings),
         enough=2,
         expected="an embedding that can be called with positions, embeddings or a length",
-        todo="wrap it as fn(positions) -> [T, D]",
+        hint="wrap it as fn(positions) -> [T, D]",
     )[1]
 
 

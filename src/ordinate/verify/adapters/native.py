@@ -42,7 +42,7 @@ class Native:
                 "subject",
                 expected="something to call, or an object with rotate, encode or bias",
                 got=f"the class {subject.__name__}" if isinstance(subject, type) else type(subject).__name__,
-                todo="make an object of the class first" if isinstance(subject, type) else "pass the function itself",
+                hint="make an object of the class first" if isinstance(subject, type) else "pass the function itself",
             )
         self.seconds = seconds
         self.owner = getattr(subject, "__self__", None) if inspect.ismethod(subject) else subject
@@ -97,7 +97,7 @@ class Native:
             self.spoken.append(f"{type(answer).__module__.split('.')[0]}.{type(answer).__name__}")
             return torch.as_tensor(np.asarray(answer))
         raise ArgumentTypeError(
-            "subject", expected="a tensor back", got=f"{type(answer).__name__}", todo="return the tensor itself"
+            "subject", expected="a tensor back", got=f"{type(answer).__name__}", hint="return the tensor itself"
         )
 
 

@@ -251,7 +251,7 @@ def adapt_rotary(
         ArgumentError: no way fits; the message shows what was tried.
     """
     if order is not None and order not in ORDERS:
-        raise ArgumentError("order", expected=f"one of {list(ORDERS)}", got=order, todo="leave it out to have it found")
+        raise ArgumentError("order", expected=f"one of {list(ORDERS)}", got=order, hint="leave it out to have it found")
     native = Native(subject, seconds)
     candidates = (RotarySubject(native.fresh(), shape, settings) for shape in _shapes(native, order, takes))
     score, found = best_of(
@@ -259,7 +259,7 @@ def adapt_rotary(
         lambda candidate: (_score(candidate, settings), candidate),
         enough=3,
         expected="a rotation that can be called with queries or keys and what says where they stand",
-        todo="pass order=..., takes=..., or wrap it as fn(x, positions) with x [B, H, T, D]",
+        hint="pass order=..., takes=..., or wrap it as fn(x, positions) with x [B, H, T, D]",
     )
     return _assuming(found, native, score, order)
 

@@ -31,7 +31,7 @@ Shaped = TypeVar("Shaped", bound=Candidate)
 
 
 def best_of(
-    candidates: Iterable[Shaped], score: Callable[[Shaped], tuple[int, Shaped]], *, enough: int, expected: str, todo: str
+    candidates: Iterable[Shaped], score: Callable[[Shaped], tuple[int, Shaped]], *, enough: int, expected: str, hint: str
 ) -> tuple[int, Shaped]:
     """The candidate with the highest score, the first among equals; `score` may hand back a better informed one.
 
@@ -68,4 +68,4 @@ def best_of(
     if first is not None and len(raised) == 1 and "" not in raised:
         first.remembered[SILENT] = raised.pop()
         return 0, first
-    raise ArgumentError("subject", expected=expected, got="; ".join(dict.fromkeys(tried[:6])) or "no way to call it", todo=todo)
+    raise ArgumentError("subject", expected=expected, got="; ".join(dict.fromkeys(tried[:6])) or "no way to call it", hint=hint)

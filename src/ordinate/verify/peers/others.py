@@ -96,7 +96,7 @@ def timm_layers(name: str) -> ModuleType:
     """
     spec = importlib.util.find_spec("timm")
     if spec is None or spec.origin is None:
-        raise MissingExtraError("timm", expected="installed", got="nothing", todo="pip install --no-deps timm")
+        raise MissingExtraError("timm", expected="installed", got="nothing", hint="pip install --no-deps timm")
     before = {known: module for known, module in sys.modules.items() if known.split(".")[0] == "timm"}
     for known in before:
         del sys.modules[known]

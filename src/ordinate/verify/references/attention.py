@@ -48,10 +48,10 @@ class AttentionSettings:
         made = cls(**settings)
         if made.num_heads % made.num_kv_heads:
             raise ArgumentError(
-                "num_kv_heads", expected=f"a divisor of {made.num_heads}", got=made.num_kv_heads, todo="G divides H"
+                "num_kv_heads", expected=f"a divisor of {made.num_heads}", got=made.num_kv_heads, hint="G divides H"
             )
         if made.encoding not in ("rotary", "alibi", "none", None):
-            raise ArgumentError("encoding", expected="'rotary', 'alibi', 'none' or nothing", got=made.encoding, todo="see docs")
+            raise ArgumentError("encoding", expected="'rotary', 'alibi', 'none' or nothing", got=made.encoding, hint="see docs")
         return made
 
     def but(self, **changes: Any) -> AttentionSettings:

@@ -13,8 +13,8 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
+from ordinate.arguments import check_integer
 from ordinate.errors import ArgumentError
-from ordinate.shapes import check_size
 
 __all__ = ["BiasSettings", "bias", "bucket", "sandwich", "slopes"]
 
@@ -49,14 +49,14 @@ class BiasSettings:
     def given(cls, **settings: Any) -> BiasSettings:
         """The settings, checked."""
         made = cls(**settings)
-        check_size("num_heads", made.num_heads)
+        check_integer("num_heads", made.num_heads, minimum=1)
         if made.rule not in ("alibi", "t5", None):
             raise ArgumentError(
-                "rule", expected="'alibi', 't5' or nothing", got=made.rule, todo="leave it out for the laws alone"
+                "rule", expected="'alibi', 't5' or nothing", got=made.rule, hint="leave it out for the laws alone"
             )
         exact = made.num_buckets // (4 if made.bidirectional else 2)
         if made.rule == "t5" and made.max_distance <= exact:
-            raise ArgumentError("max_distance", expected=f"more than {exact}", got=made.max_distance, todo="T5 has 128")
+            raise ArgumentError("max_distance", expected=f"more than {exact}", got=made.max_distance, hint="T5 has 128")
         return made
 
     def but(self, **changes: Any) -> BiasSettings:

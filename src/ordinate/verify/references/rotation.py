@@ -56,11 +56,11 @@ class RotarySettings:
         turning = head_dim if rotary_dim is None else rotary_dim
         check_rotary_dim("rotary_dim", turning)
         if turning > head_dim:
-            raise ArgumentError("rotary_dim", expected=f"at most {head_dim}", got=turning, todo="a head has no more channels")
+            raise ArgumentError("rotary_dim", expected=f"at most {head_dim}", got=turning, hint="a head has no more channels")
         if others.get("base") is not None:
             check_base(others["base"])
         if others.get("layout") not in (None, "half", "interleaved"):
-            raise ArgumentError("layout", expected="'half', 'interleaved' or nothing", got=others["layout"], todo="see docs")
+            raise ArgumentError("layout", expected="'half', 'interleaved' or nothing", got=others["layout"], hint="see docs")
         return cls(head_dim, turning, **others)
 
     def but(self, **changes: Any) -> RotarySettings:

@@ -12,8 +12,8 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
+from ordinate.arguments import check_integer
 from ordinate.errors import ArgumentError
-from ordinate.shapes import check_size
 
 __all__ = ["ARRANGEMENTS", "EmbeddingSettings", "sinusoid"]
 
@@ -58,13 +58,13 @@ class EmbeddingSettings:
     def given(cls, **settings: Any) -> EmbeddingSettings:
         """The settings, checked."""
         made = cls(**settings)
-        check_size("dim", made.dim, least=4)
+        check_integer("dim", made.dim, minimum=4)
         if made.rule not in ("sinusoidal", None):
             raise ArgumentError(
-                "rule", expected="'sinusoidal' or nothing", got=made.rule, todo="leave it out for the laws alone"
+                "rule", expected="'sinusoidal' or nothing", got=made.rule, hint="leave it out for the laws alone"
             )
         if made.layout not in ("interleaved", "half", None):
-            raise ArgumentError("layout", expected="'interleaved', 'half' or nothing", got=made.layout, todo="see docs")
+            raise ArgumentError("layout", expected="'interleaved', 'half' or nothing", got=made.layout, hint="see docs")
         return made
 
     def but(self, **changes: Any) -> EmbeddingSettings:

@@ -1,0 +1,1 @@
+"""The claims of article a."""

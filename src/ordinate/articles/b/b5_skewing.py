@@ -1,0 +1,129 @@
+"""B5. The article: relative scores by skewing need O(n d) memory, directly O(n^2 d); both are equal.
+
+What varies is the way and the number of tokens. The direct way lays a vector out for every pair and contracts; skewing is
+`MusicRelative`. Memory is counted while they run: every tensor that torch makes, from its making to its end, beyond the scores.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ordinate.articles.d.live_bytes import LiveBytes
+from ordinate.lab.claim import Inputs
+from ordinate.lab.figures import SERIES, canvas, to_svg
+from ordinate.lab.measurement import Check, Figure, Measurement, Role, Table, Verdict
+from ordinate.position import MusicRelative, indices
+
+__all__ = ["directly", "measure", "skewed", "skewing"]
+
+_HEADS, _HEAD_DIM, _SIZES = 2, 32, (128, 256, 512, 1024)
+
+Way = Callable[[MusicRelative, Tensor], Tensor]
+
+
+def skewed(music: MusicRelative, query: Tensor) -> Tensor:
+    """Scores [1, H, n, n] by skewing."""
+    steps = indices.consecutive(query.shape[2])
+    return music.bias(steps, steps, query, query, scale=1.0)
+
+
+def directly(music: MusicRelative, query: Tensor) -> Tensor:
+    """The same with a vector laid out for every pair, [H, n, n, D]."""
+    steps = torch.arange(query.shape[2])
+    rows = music.max_distance - (steps[:, None] - steps)
+    return torch.einsum("bhtd,htsd->bhts", query, music.table[:, rows])
+
+
+def measure(inputs: Inputs) -> Measurement:
+    """Claim B5 on our skewing against the direct form."""
+    return skewing(skewed, directly, inputs.seeds[0])
+
+
+def skewing(skew: Way, direct: Way, seed: int) -> Measurement:
+    """Claim B5 on any two ways to form the scores.
+
+    Args:
+        skew, direct: a table and queries [1, H, n, D] to scores [1, H, n, n].
+        seed: of the table and the queries.
+    """
+    ways = {"direct": direct, "skewed": skew}
+    used: dict[str, list[float]] = {name: [] for name in ways}
+    took: dict[str, list[float]] = {name: [] for name in ways}
+    off = 0.0
+    for size in _SIZES:
+        torch.manual_seed(seed)
+        music = MusicRelative(_HEADS, _HEAD_DIM, size - 1, bidirectional=True).double()
+        query = torch.randn(1, _HEADS, size, _HEAD_DIM, dtype=torch.float64)
+        results = {}
+        with torch.no_grad():
+            for name, way in ways.items():
+                begin = time.perf_counter()
+                results[name] = way(music, query)
+                took[name].append(time.perf_counter() - begin)
+                with LiveBytes() as live:
+                    way(music, query)
+                used[name].append(live.peak - results[name].nbytes)
+        off = max(off, float((results["direct"] - results["skewed"]).abs().max()))
+    growth = {name: float(np.polyfit(np.log(_SIZES), np.log(used[name]), 1)[0]) for name in ways}
+    saved = used["direct"][-1] / used["skewed"][-1]
+    table_size = (2 * _SIZES[-1] - 1) * _HEAD_DIM * _HEADS
+    checks = [
+        Check.at_most("largest difference between the two", off, 1e-10),
+        Check("growth of the direct form's memory, exponent of n", growth["direct"], 1.9, 2.1, 2.0),
+        Check.at_most("growth of skewing's memory, exponent of n", growth["skewed"], 1.2),
+        Check.at_least("memory of the direct form over that of skewing, n = 1,024", saved, 50, role=Role.GENERALISATION),
+        Check.at_least(
+            "size of the scores, so that equality says something", float(results["direct"].abs().max()), 0.1, role=Role.CONTROL
+        ),
+    ]
+    return Measurement(
+        checks=checks,
+        key_figure=f"memory beyond the scores grows like n^{growth['direct']:.2f} directly and n^{growth['skewed']:.2f} skewed",
+        meaning={
+            Verdict.REPRODUCED: f"Both ways give the same scores. At n = 1,024 with {_HEADS} heads the direct form takes "
+            f"{used['direct'][-1] / 2**20:,.0f} MiB beyond the scores and skewing {used['skewed'][-1] / 2**20:.1f} MiB, "
+            f"{saved:,.0f} times less. The scores themselves are n by n either way: linear memory is what comes on top. The "
+            f"table in both directions has (2n - 1) d numbers a head, {table_size:,} in all here, and it ends."
+            " A longer row has no vector.",
+        },
+        inputs=f"{_HEADS} heads of {_HEAD_DIM} channels, float64, both directions, n = {', '.join(f'{n:,}' for n in _SIZES)}",
+        tables=[
+            Table(
+                "Memory beyond the scores, and time of one call",
+                ("tokens", "direct, MiB", "skewed, MiB", "direct, ms", "skewed, ms"),
+                [
+                    (n, d / 2**20, s / 2**20, 1e3 * td, 1e3 * ts)
+                    for n, d, s, td, ts in zip(
+                        _SIZES, used["direct"], used["skewed"], took["direct"], took["skewed"], strict=True
+                    )
+                ],
+            )
+        ],
+        figures=[_picture(used)],
+    )
+
+
+def _picture(used: dict[str, list[float]]) -> Figure:
+    orders = math.log10(used["direct"][-1] / used["skewed"][-1])
+    with canvas(height=3.0) as (figure, axes):
+        for (name, amounts), series in zip(used.items(), SERIES, strict=False):
+            axes.plot(_SIZES, np.array(amounts) / 2**20, **series, label=name)
+        axes.set(title="Memory beyond the scores", xlabel="tokens n", ylabel="MiB", xscale="log", yscale="log")
+        axes.set_xticks(_SIZES, [f"{n:,}" for n in _SIZES])
+        axes.minorticks_off()
+        axes.grid(axis="y")
+        axes.legend(loc="upper left")
+        svg = to_svg(figure)
+    return Figure(
+        "memory",
+        svg,
+        caption="What each way holds at its peak beyond the scores, both axes logarithmic.",
+        alt=f"Two rising lines: the direct form climbs twice as steeply as skewing and ends {orders:.1f} orders of magnitude "
+        "above it.",
+    )

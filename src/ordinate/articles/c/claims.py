@@ -1,0 +1,161 @@
+"""The claims of article C, a practical guide to all encodings: what it says, condensed. Imports nothing heavy."""
+
+from __future__ import annotations
+
+from ordinate.lab.claim import Claim
+
+__all__ = ["CLAIMS"]
+
+_ARTICLE = "C: a practical guide to all encodings"
+
+CLAIMS = (
+    Claim(
+        id="C1",
+        title="A worked example of adding",
+        article=_ARTICLE,
+        statement="The word vector [.51, -.22, .88, .14] at position 0 becomes, with [0, 1, 0, 1] added, [.51, .78, .88, "
+        "1.14]; the same word at position 5 becomes another vector.",
+        varies="the position of one word, 0 and 5",
+        band="each of the four numbers to 1e-12; at position 5 at least 0.1 away",
+        seeds=(0,),
+        budget_seconds=5,
+        measure="ordinate.articles.c.c1_worked_example:measure",
+    ),
+    Claim(
+        id="C2",
+        title="Without positions a sentence is a bag of words",
+        article=_ARTICLE,
+        statement='"the dog bit the man" and "the man bit the dog" are the same to a model without positions.',
+        varies="the order of the five words, the attention, and what tells it about order",
+        band="pooled outputs equal to 1e-13; at least 0.001 apart once something tells the order",
+        seeds=tuple(range(10)),
+        budget_seconds=5,
+        measure="ordinate.articles.c.c2_bag_of_words:measure",
+    ),
+    Claim(
+        id="C3",
+        title="Sinusoids cost nothing and never end",
+        article=_ARTICLE,
+        statement="Sinusoids are bounded by 1, have no parameters and are defined for any length; one computes them once, "
+        "registers them as a buffer and adds them to embeddings [batch, sequence, d].",
+        varies="the position, up to 100 million, and the precision in which angles are formed",
+        band="bounded by 1, no parameter, within 1e-6 of the exact value wherever one looks",
+        seeds=(0,),
+        budget_seconds=10,
+        measure="ordinate.articles.c.c3_sinusoids:measure",
+    ),
+    Claim(
+        id="C4",
+        title="High channels look like stripes",
+        article=_ARTICLE,
+        statement="In the picture of the first fifty positions the high channels look like stripes: the sines are near 0 and "
+        "the cosines near 1, though not exactly.",
+        varies="the channel, of 512, and the position, 0 to 49",
+        band="in the last quarter of the channels sines below 0.05 and cosines above 0.998, yet no two positions alike",
+        seeds=(0,),
+        budget_seconds=5,
+        measure="ordinate.articles.c.c4_fifty_positions:measure",
+    ),
+    Claim(
+        id="C5",
+        title="A learned table ends",
+        article=_ARTICLE,
+        statement="A learned table of 2,048 positions cannot take token 2,049.",
+        varies="the position, within the table and past its end; then the size, by interpolation",
+        band="every position of the table is taken, each one past it refused",
+        seeds=(0,),
+        budget_seconds=5,
+        measure="ordinate.articles.c.c5_learned_table:measure",
+    ),
+    Claim(
+        id="C6",
+        title="Relative encodings: blind to a shift, paid a head",
+        article=_ARTICLE,
+        statement="Relative encodings do not change when the whole text is shifted; they cost memory for every head.",
+        varies="the encoding, the shift from 1 to 100,000, and the number of heads from 1 to 16",
+        band="outputs equal to 1e-9; one more head adds at least one number for every pair of tokens, 4 bytes",
+        seeds=(0,),
+        budget_seconds=10,
+        measure="ordinate.articles.c.c6_relative:measure",
+    ),
+    Claim(
+        id="C7",
+        title="RoPE turns, sinusoids push",
+        article=_ARTICLE,
+        statement="RoPE keeps the norm of a vector, and the score of two tokens depends on their distance alone; adding a "
+        "sinusoid changes norm and direction.",
+        varies="the position up to a million, the shift of both tokens, and the encoding",
+        band="norms to 1e-12, scores to 1e-8; with sinusoids norms move by at least 5 %",
+        seeds=tuple(range(5)),
+        budget_seconds=5,
+        measure="ordinate.articles.c.c7_rope:measure",
+    ),
+    Claim(
+        id="C8",
+        title="ALiBi: train short, test long",
+        article=_ARTICLE,
+        statement="ALiBi trained at 1,024 tokens works at twice that.",
+        varies="the encoding, the seed, and the length of the test; the scored targets stay the same",
+        band="at twice the training length at most 0.05 bits per byte behind a cut context; RoPE at four times it at least 0.1",
+        seeds=(0, 1),
+        budget_seconds=15,
+        measure="ordinate.articles.c.c8_alibi:measure",
+    ),
+    Claim(
+        id="C9",
+        title="Which encoding to use",
+        article=_ARTICLE,
+        statement="Take RoPE for longer sequences, and ALiBi where extrapolation comes first.",
+        varies="the encoding, and for RoPE whether its frequencies are scaled and tuned for the longer context",
+        band="at four times the training length at most 0.1 bits per byte behind a cut context",
+        seeds=(0, 1),
+        budget_seconds=20,
+        measure="ordinate.articles.c.c9_which_to_use:measure",
+    ),
+    Claim(
+        id="C10",
+        title="Lost in the middle",
+        article=_ARTICLE,
+        statement="A model recalls facts in the middle of its context worse than those near its ends.",
+        varies="the place of the needle, the length of the context, and the encoding",
+        band="recall in the middle half at least 5 points under both ends",
+        seeds=(0,),
+        budget_seconds=20,
+        measure="ordinate.articles.c.c10_lost_in_the_middle:measure",
+    ),
+    Claim(
+        id="C11",
+        title="Two and three dimensions, and time",
+        article=_ARTICLE,
+        statement="Images need an encoding of x and of y, time series one of timestamps and seasons, and text, images and "
+        "video can stand in one space of positions.",
+        varies="what the position is: a cell of a 4 by 7 grid, a timestamp, a place in a row of text, image and video",
+        band="what should depend on offsets or on the calendar alone does so to 1e-9; a count of tokens must not",
+        seeds=(0,),
+        budget_seconds=10,
+        measure="ordinate.articles.c.c11_axes:measure",
+    ),
+    Claim(
+        id="C12",
+        title="Extending a trained context",
+        article=_ARTICLE,
+        statement="Interpolation squeezes positions into the trained range, YaRN turns frequencies by parts; so contexts are "
+        "extended.",
+        varies="the scaling of a trained RoPE model, zero-shot and after a short fine-tune, against a cut context",
+        band="frequencies to 1e-12; the best scaling at least 0.05 bits per byte better than none",
+        seeds=(0, 1),
+        budget_seconds=20,
+        measure="ordinate.articles.c.c12_extending:measure",
+    ),
+    Claim(
+        id="C13",
+        title="None at all: the mask leaks position",
+        article=_ARTICLE,
+        statement="A causal decoder needs no encoding: its mask leaks position.",
+        varies="the mask, the layer that is read, and whether the model is trained",
+        band="held-out R² of a linear probe at least 0.1 with the mask, at most 0.03 without",
+        seeds=(0,),
+        budget_seconds=15,
+        measure="ordinate.articles.c.c13_no_encoding:measure",
+    ),
+)

@@ -1,0 +1,158 @@
+"""D11. The article: with a spectral radius of .9 the descending neurons are nearly silent, left and right indistinguishable.
+
+What varies is how the synapse counts are scaled: by one factor for all, so that the spectral radius is .9, or neuron by
+neuron, so that the synapses which each one sends add to .9. One strong cycle sets the radius (D12), and one factor that
+tames it makes every other path weak. Loudness and telling left from right are two things: the first is measured by the mean
+activity of the descending neurons, the second by the contrast between own and other side, which no common factor changes.
+
+The protocol that gives the article's factor of 28: all sensory neurons of one side held at 1, tanh without leak, 20 steps,
+the mean over the DN-VNC neurons of both sides and over both stimuli, signals running from presynaptic to postsynaptic.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ordinate.articles.d.brain import Brain
+from ordinate.articles.d.d11_charts import picture
+from ordinate.lab.claim import Inputs
+from ordinate.lab.measurement import Check, Measurement, Role, Table, Verdict
+from ordinate.reservoir.laterality import Laterality, laterality
+
+__all__ = ["Scaling", "measure", "radius"]
+
+_GAIN, _STEPS = 0.9, 20
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """What the two ways of scaling give, in one direction.
+
+    Args:
+        together: laterality with one factor for all.
+        apart: laterality with a factor for each neuron.
+    """
+
+    together: Laterality
+    apart: Laterality
+
+    @property
+    def fall(self) -> float:
+        """How many times smaller activity is with one factor for all."""
+        return float(self.apart.table.mean() / self.together.table.mean())
+
+    @property
+    def contrast(self) -> float:
+        """Contrast of left and right with one factor, as a multiple of that with a factor for each neuron."""
+        return abs(self.together.index) / abs(self.apart.index)
+
+
+def measure(inputs: Inputs) -> Measurement:
+    """Claim D11 on the larval connectome where it is found."""
+    return radius(Brain.found(inputs), seed=inputs.seeds[0])
+
+
+def radius(brain: Brain, *, seed: int = 0, together: str = "spectral_radius") -> Measurement:
+    """Claim D11 on any brain.
+
+    Args:
+        brain: whose senses and output cells are meant.
+        seed: of the control, which gives the output cells sides by chance.
+        together: the normalisation that is held against that by output.
+    """
+    ways = {
+        name: Scaling(*(_scaled(brain, way, backwards=backwards) for way in (together, "output")))
+        for name, backwards in (("pre to post", False), ("backwards, as the article ran it", True))
+        if brain.senses_receive or not backwards
+    }
+    right = ways["pre to post"]
+    by_chance = _by_chance(right.together, np.random.default_rng(seed))
+    role = brain.role
+    checks = [
+        Check.at_least("times that activity falls with the radius at .9", right.fall, 10, role=role(Role.AS_STATED)),
+        Check.at_most(
+            "contrast of left and right at radius .9, in contrasts of per-neuron scaling",
+            right.contrast,
+            0.5,
+            role=role(Role.AS_STATED),
+        ),
+        Check.at_least("the same contrast, larger instead of smaller", right.contrast, 1, role=role(Role.DETAIL_FIXED)),
+        Check.at_most(
+            "contrast when output cells get their sides by chance, as a share of the true one",
+            by_chance / abs(right.together.index),
+            0.5,
+            role=role(Role.CONTROL),
+        ),
+        Check.at_least(
+            "pairs of output cells that tell left from right at radius .9, of 1",
+            _telling(right.together),
+            0.7,
+            role=Role.LIMIT,
+        ),
+    ]
+    return Measurement(
+        checks=checks,
+        key_figure=brain.marked(
+            f"activity {right.fall:.0f} times smaller at radius .9, contrast {right.contrast:.1f} times larger"
+        ),
+        meaning={
+            Verdict.CORRECTED: f"Half of it is so. The descending neurons are {right.fall:.0f} times quieter when one "
+            f"factor brings "
+            f"the spectral radius to .9 than when each neuron's synapses add to .9: mean activity "
+            f"{right.together.table.mean():.4f} against {right.apart.table.mean():.4f}. But left and right are told apart "
+            f"better, "
+            f"not worse: the index is {right.together.index:+.3f} against {right.apart.index:+.3f}. Without saturation and "
+            f"long "
+            "loops, what arrives is what came by short paths, and those keep to their side. A read-out that may scale its "
+            "inputs "
+            "loses nothing by the quiet, until noise of the size of the activity comes in.",
+            Verdict.NOT_TESTABLE: "The article's numbers belong to the larval connectome. On the synthetic one the same "
+            f"measurement runs: activity falls {right.fall:.1f} times and contrast is {right.contrast:.1f} times as large.",
+        },
+        inputs=f"{brain.told}; sensory neurons of one side held at 1, tanh, {_STEPS} steps, read at {brain.readout}",
+        tables=[_table(ways)],
+        figures=[picture({"radius .9": right.together, "per neuron": right.apart})],
+        untested=brain.untested,
+    )
+
+
+def _scaled(brain: Brain, normalisation: str, *, backwards: bool) -> Laterality:
+    return laterality(
+        brain.connectome, "sensory", brain.readout, steps=_STEPS, normalisation=normalisation, gain=_GAIN, backwards=backwards
+    )
+
+
+def _by_chance(found: Laterality, generator: np.random.Generator) -> float:
+    """Mean contrast over draws of a side for every output cell."""
+    from ordinate.reservoir.laterality_statistics import crossing_index, two_by_two
+
+    drawn = [generator.permutation(found.is_right) for _ in range(200)]
+    return float(np.mean([abs(crossing_index(two_by_two(found.activity, sides))) for sides in drawn]))
+
+
+def _telling(found: Laterality) -> float:
+    if found.pairs is None:
+        return float("nan")
+    with_the_index = found.pairs.crossing if found.index > 0 else found.pairs.count - found.pairs.crossing
+    return with_the_index / found.pairs.count
+
+
+def _table(ways: dict[str, Scaling]) -> Table:
+    rows: list[tuple[str | float, ...]] = []
+    for direction, scaling in ways.items():
+        for name, one in (("one factor, radius .9", scaling.together), ("each neuron's output .9", scaling.apart)):
+            effect = one.pairs.effect_size if one.pairs is not None else float("nan")
+            rows.append((direction, name, *one.table.ravel().tolist(), one.index, effect))
+    columns = (
+        "signals run",
+        "scaled",
+        "left to left",
+        "left to right",
+        "right to left",
+        "right to right",
+        "index",
+        "effect in pairs",
+    )
+    return Table("Mean activity of output cells, from the side stimulated to the side read", columns, rows)

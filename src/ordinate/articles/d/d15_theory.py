@@ -1,0 +1,218 @@
+"""D15. The article: recurrence is fixed and random, only the read-out is learned; a real wiring may differ from a random one.
+
+What varies is the wiring: a connectome, the same with its partners redrawn (every neuron keeps their numbers), and edges
+anywhere; each with all synapses excitatory or with half of the neurons inhibitory, and brought to gain 1 in different ways.
+Everything else is the same within a seed, each wiring chooses its own gain and input scaling on a validation stretch, and
+differences are paired over seeds with Holm's correction for the number of comparisons. What is not told apart is called not
+different. A network without synapses is the control: it must have no memory, and must be told apart.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from ordinate.articles.d.brain import Brain
+from ordinate.articles.d.d15_charts import picture
+from ordinate.lab.claim import Inputs
+from ordinate.lab.measurement import Check, Measurement, Role, Table, Verdict
+from ordinate.reservoir import Connectome
+from ordinate.reservoir.tasks import Size, task_named
+from ordinate.reservoir.tasks_card import WIRINGS, Card, Plan, draw_card
+from ordinate.reservoir.tasks_comparison import Comparison, interval, paired
+
+__all__ = ["measure", "plan_for", "silenced", "theory"]
+
+
+def plan_for(brain: Brain, seeds: tuple[int, ...], full: bool) -> Plan:
+    """What is run: all of it on a small connectome; on the larval one a small part, or with `full` all of it and ten seeds."""
+    if full:
+        return Plan(seeds=tuple(range(seeds[0], seeds[0] + max(10, len(seeds)))))
+    quick = Plan(seeds=seeds, gains=(0.9, 2.0, 4.0), ridges=(1e-6, 1e-2, 1.0), most_read=100)
+    if not brain.real:
+        return replace(quick, size=Size(train=600, validation=250, test=600))
+    size = Size(washout=60, train=350, validation=100, test=250)
+    return replace(quick, tasks=("memory", "narma10"), normalisations=("input",), gains=(0.9, 2.0, 4.0, 8.0), size=size)
+
+
+def silenced(connectome: Connectome, seed: int) -> Connectome:
+    """The same neurons without a synapse."""
+    return connectome.with_weights(np.zeros(connectome.weights.shape), name="no synapses")
+
+
+def measure(inputs: Inputs) -> Measurement:
+    """Claim D15 on the larval connectome where it is found, else on a synthetic one."""
+    brain = Brain.found(inputs)
+    return theory(brain, plan_for(brain, inputs.seeds, inputs.full))
+
+
+def theory(
+    brain: Brain,
+    plan: Plan,
+    *,
+    wirings: Mapping[str, Callable[[Connectome, int], Connectome]] = WIRINGS,
+    control: Callable[[Connectome, int], Connectome] = silenced,
+) -> Measurement:
+    """Claim D15 on any brain and wirings.
+
+    Args:
+        brain: the connectome that is compared.
+        plan: memory, NARMA10 and the null "random" among it.
+        wirings: as `draw_card` takes them.
+        control: what makes a network without memory of the connectome.
+    """
+    card = draw_card(brain.connectome, plan, wirings=wirings)
+    silent = _silent_memory(brain.connectome, plan, control)
+    signs, by = plan.signs[0], "input" if "input" in plan.normalisations else plan.normalisations[0]
+    told_apart = paired(card.scores["memory", signs, by, "random"], silent)[3]
+    random = {task: _of(card, task, "random") for task in ("memory", "narma10")}
+    against = {null: [one for one in card.comparisons if one.null == null] for null in plan.nulls}
+    differ = {null: _differing(found) for null, found in against.items()}
+    checks = [
+        Check.at_most("NARMA10 error of random recurrence, only the read-out learned, best", min(random["narma10"]), 0.7),
+        Check.at_least("memory capacity of random recurrence, only the read-out learned, least", min(random["memory"]), 2),
+        Check.near("memory capacity without synapses", statistics.fmean(silent), 0.0, 0.3, role=Role.CONTROL),
+        Check.at_most("p of random recurrence against no synapses, memory", told_apart, 0.05, role=Role.CONTROL),
+        Check.at_least(
+            f"comparisons with random wiring that come out different, of {len(against['random'])}",
+            len(differ["random"]),
+            1,
+            role=brain.role(Role.GENERALISATION),
+        ),
+        *(
+            Check.at_least(
+                f"comparisons with {null} wiring that come out different, of {len(found)}",
+                len(differ[null]),
+                1,
+                role=Role.LIMIT,
+            )
+            for null, found in against.items()
+            if null != "random"
+        ),
+    ]
+    said = "; ".join(f"against {null} wiring: {_counted(found)}" for null, found in against.items())
+    return Measurement(
+        checks=checks,
+        key_figure=brain.marked(said),
+        meaning={
+            Verdict.REPRODUCED: "Training the read-out alone is enough: random recurrence brings the error of NARMA10 down to "
+            f"{min(random['narma10']):.2f}, where 1 is guessing the mean, and tells {max(random['memory']):.0f} past inputs "
+            f"where its gain suits it, against {abs(statistics.fmean(silent)):.1f} without synapses. "
+            f"{_on_wiring(brain, against)} {_by_normalisation(card)}",
+            Verdict.REFUTED: "Not different: on these tasks, signs and normalisations the seeds do not tell the connectome "
+            "from random wiring, or a trained read-out of random recurrence does not solve the tasks. The intervals in the "
+            "table say how large a difference could still hide.",
+        },
+        inputs=f"{brain.told}; tasks {', '.join(plan.tasks)}; {' and '.join(plan.signs)} synapses; gain 1 by "
+        f"{' and '.join(name.replace('_', ' ') for name in plan.normalisations)}; {plan.size.train} steps to fit, "
+        f"{plan.size.validation} to choose on, {plan.size.test} to score; gains "
+        f"{', '.join(f'{gain:g}' for gain in plan.gains)}; seeds {', '.join(map(str, plan.seeds))}",
+        tables=[_table(card), _gains(card)],
+        figures=[picture(card)],
+        untested=brain.untested,
+    )
+
+
+def _silent_memory(connectome: Connectome, plan: Plan, control: Callable[[Connectome, int], Connectome]) -> tuple[float, ...]:
+    alone = replace(plan, tasks=("memory",), nulls=("random",), signs=plan.signs[:1], normalisations=("input",))
+    alone = replace(alone, gains=plan.gains[:1])
+    card = draw_card(connectome, alone, wirings={"connectome": control, "random": control})
+    return card.scores["memory", alone.signs[0], "input", "connectome"]
+
+
+def _of(card: Card, task: str, wiring: str) -> list[float]:
+    return [statistics.fmean(values) for cell, values in card.scores.items() if (cell[0], cell[3]) == (task, wiring)]
+
+
+def _differing(found: list[Comparison]) -> list[Comparison]:
+    return [one for one in found if one.verdict != "not different"]
+
+
+def _counted(found: list[Comparison]) -> str:
+    words = {
+        word: sum(one.verdict == word for one in found) for word in ("connectome better", "connectome worse", "not different")
+    }
+    shown = [f"{word.removeprefix('connectome ')} in {count}" for word, count in words.items() if count]
+    return f"{', '.join(shown)} of {len(found)}"
+
+
+def _on_wiring(brain: Brain, against: Mapping[str, list[Comparison]]) -> str:
+    subject = "The larval connectome" if brain.real else "The synthetic connectome, which is no brain,"
+    told = "; ".join(f"beside {null} wiring it is {_counted(found)} comparisons" for null, found in against.items())
+    return f"{subject} compared: {told}, after correction for all of them."
+
+
+def _by_normalisation(card: Card) -> str:
+    """Whether the answer depends on signs or normalisation: the same task, better under one and worse under another."""
+    turned = sorted(
+        {
+            task_named(task).title
+            for task in card.plan.tasks
+            for null in card.plan.nulls
+            if {"connectome better", "connectome worse"}
+            <= {one.verdict for one in card.comparisons if (one.task, one.null) == (task, null)}
+        }
+    )
+    if not turned:
+        return "Whether a wiring helps can depend on signs and on how gain is set, so a single setting says little."
+    return (
+        f"For {' and '.join(turned)} it is better under one choice of signs or normalisation and worse under another: neither "
+        "is in the data, so no sentence of the form 'the brain is a better reservoir' is supported."
+    )
+
+
+def _table(card: Card) -> Table:
+    rows = [
+        (
+            task_named(one.task).title,
+            one.signs,
+            one.normalisation.replace("_", " "),
+            one.null,
+            one.connectome_mean,
+            one.null_mean,
+            f"{one.difference:+.3f} ({one.lower:+.3f} to {one.upper:+.3f})",
+            one.verdict,
+        )
+        for one in card.comparisons
+    ]
+    heads = (
+        "task",
+        "signs",
+        "gain 1 by",
+        "null",
+        "connectome",
+        "the null",
+        "difference, 95 % interval",
+        "after Holm's correction",
+    )
+    metrics = "; ".join(
+        f"{task_named(name).title}: {task_named(name).metric}, "
+        f"{'more' if task_named(name).higher_is_better else 'less'} is better"
+        for name in card.plan.tasks
+    )
+    return Table(f"Test scores, mean over {len(card.plan.seeds)} seeds ({metrics})", heads, rows)
+
+
+def _gains(card: Card) -> Table:
+    """Scores with intervals, and whether tuning ended at an edge of what was tried."""
+    largest = max(card.plan.gains)
+    rows = []
+    for (task, signs, by, wiring), values in card.scores.items():
+        mean, lower, upper = interval(values)
+        chosen = card.gains[task, signs, by, wiring]
+        edge = f"{chosen.count(largest)} of {len(chosen)}"
+        where = (task_named(task).title, signs, by.replace("_", " "), wiring)
+        rows.append((*where, f"{mean:.3f} ({lower:.3f} to {upper:.3f})", f"{statistics.median(chosen):g}", edge))
+    heads = (
+        "task",
+        "signs",
+        "gain 1 by",
+        "wiring",
+        "score, 95 % interval",
+        "median gain chosen",
+        "largest gain tried was chosen",
+    )
+    return Table("Each wiring by itself", heads, rows)

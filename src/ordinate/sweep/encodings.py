@@ -1,0 +1,255 @@
+"""The encodings of a sweep by name, each made for the model at hand; a row of the table is one of them.
+
+What is learned by distance or by place starts as its paper says, with lengths in proportion to the training length where the
+paper's are. Any other name of the catalogue works too, its sizes filled in by name, and so does your own class as
+"module:object". Nothing here imports torch until something is built.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import math
+import os
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from ordinate.errors import ArgumentError, OrdinateError, RefusedError, UnknownNameError
+from ordinate.frequencies import Proportional, Scaling
+from ordinate.spec import PositionSpec
+
+if TYPE_CHECKING:
+    from torch import nn
+
+__all__ = ["ENCODINGS", "Entry", "Shape", "entry", "make"]
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The model that an encoding is made for.
+
+    Args:
+        dim: channels of the stream.
+        heads: of attention.
+        train_length: tokens of a row in training.
+        longest: tokens of the longest row that is tested.
+    """
+
+    dim: int
+    heads: int
+    train_length: int
+    longest: int
+
+    @property
+    def head_dim(self) -> int:
+        """Channels of a head."""
+        return self.dim // self.heads
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One encoding of a sweep.
+
+    Args:
+        name: as in `ENCODINGS`.
+        says: what it does, in a few words.
+        specs: the encodings of the catalogue that it is made of, for a shape.
+        table: what it has a learned vector for and cannot go past: "positions", "distances" (past the training length), or
+            None.
+        random_positions: whether training draws positions from the longest row's, in order.
+        tuned_temperature: whether attention's temperature is chosen on validation rows at every length.
+    """
+
+    name: str
+    says: str
+    specs: Callable[[Shape], list[PositionSpec]]
+    table: Literal["positions", "distances"] | None = None
+    random_positions: bool = False
+    tuned_temperature: bool = False
+
+
+def _one(encoding: str, scaling: Scaling | None = None, **settings: Any) -> Callable[[Shape], list[PositionSpec]]:
+    """One encoding of the catalogue; a setting may be a function of the shape."""
+
+    def specs(shape: Shape) -> list[PositionSpec]:
+        made = {name: value(shape) if callable(value) else value for name, value in settings.items()}
+        return [PositionSpec(encoding, made, scaling)]
+
+    return specs
+
+
+def _dim(shape: Shape) -> int:
+    return shape.dim
+
+
+def _heads(shape: Shape) -> int:
+    return shape.heads
+
+
+def _head_dim(shape: Shape) -> int:
+    return shape.head_dim
+
+
+_ROWS = (
+    Entry("none", "no encoding; the causal mask alone", _one("none")),
+    Entry("sinusoidal", "sines added to embeddings", _one("sinusoidal", dim=_dim)),
+    Entry("learned", "a learned vector a position", _one("learned", num_positions=lambda shape: shape.train_length, dim=_dim),
+          table="positions"),
+    Entry("shaw", "a learned vector a distance, clipped at a quarter of L",
+          _one("shaw", head_dim=_head_dim, max_distance=lambda shape: shape.train_length // 4)),
+    Entry("music", "a learned vector a distance and head",
+          _one("music", num_heads=_heads, head_dim=_head_dim, max_distance=lambda shape: shape.train_length - 1),
+          table="distances"),
+    Entry("t5", "a learned bias a bucket of distances", _one("t5", num_heads=_heads, bidirectional=False)),
+    Entry("alibi", "a fixed linear bias", _one("alibi", num_heads=_heads)),
+    Entry("rope", "queries and keys turned", _one("rotary", head_dim=_head_dim, layout="half")),
+    Entry("p-rope", "three quarters of the pairs turned",
+          _one("rotary", head_dim=_head_dim, layout="half", scaling=Proportional(0.75))),
+    Entry("xpos", "turned, with a decay", _one("xpos", head_dim=_head_dim, layout="half")),
+    Entry("kerple", "a learned logarithmic bias", _one("kerple", num_heads=_heads)),
+    Entry("fire", "a learned function of the distance",
+          _one("fire", num_heads=_heads, initial_threshold=lambda shape: shape.train_length / 4)),
+    Entry("random-rope", "rotary at random positions in order", _one("rotary", head_dim=_head_dim, layout="half"),
+          random_positions=True),
+    Entry("none-temperature", "no encoding, attention sharpened at each length", _one("none"), tuned_temperature=True),
+)  # fmt: skip
+
+ENCODINGS: Mapping[str, Entry] = {row.name: row for row in _ROWS}
+"""Every encoding of a sweep by its name."""
+
+
+def _rotary(shape: Shape) -> dict[str, Any]:
+    return {"encoding": "rotary", "settings": {"head_dim": shape.head_dim, "layout": "half"}}
+
+
+def _factor(shape: Shape) -> float:
+    return shape.longest / shape.train_length
+
+
+# settings that names do not tell, so that what is far away stands as near as in training
+_FURTHER: Mapping[str, Callable[[Shape], dict[str, Any]]] = {
+    "dape": lambda shape: {"base": {"encoding": "kerple", "settings": {"num_heads": shape.heads}}},
+    "stepped-temperature": lambda shape: {"step_tokens": shape.train_length, "strength": 0.1},
+    "self-extend": lambda shape: {
+        "rotary": _rotary(shape),
+        "window": shape.train_length // 2,
+        "group": math.ceil(2 * _factor(shape)),
+    },
+    "rerope": lambda shape: {"rotary": _rotary(shape), "window": shape.train_length // 2},
+    "leaky-rerope": lambda shape: {
+        "rotary": _rotary(shape),
+        "window": shape.train_length // 2,
+        "factor": max(1.0, 2 * _factor(shape)),
+    },
+    "dual-chunk": lambda shape: {
+        "rotary": _rotary(shape),
+        "chunk": shape.train_length * 3 // 4,
+        "local": shape.train_length // 4,
+    },
+}
+
+
+def entry(name: str) -> Entry:
+    """The row of `name`: of the table, of the catalogue, or of a class given as "module:object".
+
+    Raises:
+        UnknownNameError: neither has it.
+        ArgumentError: a module or an object that cannot be imported.
+
+    >>> entry("alibi").specs(Shape(64, 4, 64, 512))[0].settings
+    {'num_heads': 4}
+    """
+    if name in ENCODINGS:
+        return ENCODINGS[name]
+    if ":" in name:
+        _import(name)
+        return Entry(name, "your own class", lambda shape: [])
+    from ordinate.position.catalogue import ENCODINGS as CATALOGUE
+
+    if name not in CATALOGUE:
+        others = sorted(set(CATALOGUE) - set(ENCODINGS))
+        raise UnknownNameError(
+            "encoding",
+            expected=f"one of {', '.join(ENCODINGS)}; or of the catalogue: {', '.join(others)}; or module:object",
+            got=name,
+            hint="spell it so",
+        )
+    settings = _FURTHER.get(name, lambda shape: _filled(CATALOGUE[name], shape))
+    return Entry(name, "of the catalogue", lambda shape: [PositionSpec(name, settings(shape))])
+
+
+def make(name: str, shape: Shape) -> list[nn.Module]:
+    """The modules of the encoding `name` for a model of this shape, freshly drawn from torch's generator.
+
+    Raises:
+        UnknownNameError, ArgumentError: as `entry`.
+        RefusedError: an encoding that says nothing about a row of tokens, or needs settings that no shape implies.
+
+    >>> make("p-rope", Shape(64, 4, 64, 512))
+    [Rotary(16, layout='half', scaling=Proportional(fraction=0.75))]
+    """
+    if ":" in name and name not in ENCODINGS:
+        kind = _import(name)
+        made = kind(**_filled(kind, shape)) if isinstance(kind, type) or inspect.isfunction(kind) else kind
+        if not any(hasattr(made, face) for face in ("encode", "rotate", "rotate_query", "bias", "scores")):
+            raise RefusedError(
+                "encoding",
+                expected="an object with encode, rotate, rotate_query, bias or scores (ordinate.position.protocols)",
+                got=f"{name}, a {type(made).__name__}",
+                hint="give it one of these methods",
+            )
+        return [made]
+    from ordinate.position.catalogue import build
+
+    made_all = [build(spec) for spec in entry(name).specs(shape)]
+    for one in made_all:
+        if getattr(one, "axes", None) is not None:
+            raise RefusedError("encoding", expected="positions in a row", got=f"{name}, over several axes", hint="leave it out")
+    return made_all
+
+
+def _filled(kind: Any, shape: Shape) -> dict[str, Any]:
+    """The arguments without a default that a shape implies, by their names; others are refused."""
+    known = {
+        "dim": shape.dim,
+        "num_heads": shape.heads,
+        "head_dim": shape.head_dim,
+        "layout": "half",
+        "num_positions": shape.train_length,
+        "max_positions": shape.longest,
+        "max_distance": shape.train_length // 4,
+        "trained_context": shape.train_length,
+        "train_length": shape.train_length,
+        "original_context": shape.train_length,
+        "longest": shape.longest,
+    }
+    needed = [
+        argument.name
+        for argument in inspect.signature(kind).parameters.values()
+        if argument.default is argument.empty and argument.kind not in (argument.VAR_POSITIONAL, argument.VAR_KEYWORD)
+    ]
+    unknown = [argument for argument in needed if argument not in known]
+    if unknown:
+        raise RefusedError(
+            "encoding",
+            expected=f"arguments among {', '.join(known)}, or with a default",
+            got=f"{getattr(kind, '__name__', kind)} with {', '.join(unknown)}",
+            hint="wrap it in a class of your own that needs none, and give that as module:object",
+        )
+    return {argument: known[argument] for argument in needed}
+
+
+def _import(name: str) -> Any:
+    module, _, attribute = name.partition(":")
+    if os.getcwd() not in sys.path:  # a class in the folder that the command is run in
+        sys.path.insert(0, os.getcwd())
+    try:
+        return getattr(importlib.import_module(module), attribute)
+    except OrdinateError:
+        raise
+    except Exception as problem:  # whatever a module does while it is imported
+        raise ArgumentError(
+            "encoding", expected="module:object that can be imported", got=f"{name} ({problem})", hint="check both names"
+        ) from None

@@ -1,0 +1,148 @@
+"""A folder of results, one JSON file a cell, named by the hash of its settings.
+
+A file is written under another name and renamed, so it is there whole or not at all; two writers of one cell write the same
+thing. Results from many machines are merged by copying their files together. A killed run leaves at most a file that ends in
+`.part`, which nobody reads.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from ordinate.errors import ArgumentError, DataError, OutputError
+from ordinate.sweep.cell import FORMAT, STUDIES, Cell
+from ordinate.sweep.encodings import ENCODINGS
+
+__all__ = ["Store"]
+
+
+class Store:
+    """The results in a folder.
+
+    Args:
+        folder: is made when the first result is written.
+
+    >>> import tempfile
+    >>> store, cell = Store(tempfile.mkdtemp()), Cell("k-back", "rope", 0)
+    >>> store.has(cell)
+    False
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+
+    def path(self, cell: Cell) -> Path:
+        """The file of a cell."""
+        return self.folder / f"{cell.key}.json"
+
+    def has(self, cell: Cell) -> bool:
+        """Whether the cell is done."""
+        return self.path(cell).is_file()
+
+    def prove_writable(self) -> None:
+        """Raise before any training if nothing could be kept.
+
+        Raises:
+            OutputError: the folder cannot be made or written to.
+        """
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=self.folder):
+                pass
+        except OSError as problem:
+            raise self._unwritable(problem) from problem
+
+    def write(self, record: dict[str, Any]) -> Path:
+        """Put a record where its key says.
+
+        Raises:
+            OutputError: the disk is full, or rights are missing.
+        """
+        target = self.folder / f"{record['key']}.json"
+        draft = ""
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            handle, draft = tempfile.mkstemp(prefix=f"{record['key']}-", suffix=".part", dir=self.folder)
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                json.dump(record, file, indent=1, ensure_ascii=False, allow_nan=False)
+                file.write("\n")
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(draft, target)
+        except OSError as problem:
+            if draft:
+                Path(draft).unlink(missing_ok=True)
+            raise self._unwritable(problem) from problem
+        return target
+
+    def read(self, cells: Sequence[Cell] | None = None) -> list[dict[str, Any]]:
+        """The records of these cells that are done, in their order; of all there are, by task, encoding and seed.
+
+        Raises:
+            DataError: a file that is no result, of another version, or not of the cell its name says.
+        """
+        if cells is not None:
+            return [_record(self.path(cell)) for cell in cells if self.has(cell)]
+        return sorted((_record(path) for path in self._paths()), key=_place)
+
+    def _paths(self) -> Iterator[Path]:
+        return iter(sorted(self.folder.glob("*.json"))) if self.folder.is_dir() else iter(())
+
+    def _unwritable(self, problem: OSError) -> OutputError:
+        return OutputError(
+            "--out",
+            expected="a folder that can be written to",
+            got=f"{self.folder}: {problem.strerror or problem}",
+            hint="make room or name another folder; what is finished is kept, and the same command goes on from there",
+        )
+
+
+def _place(record: dict[str, Any]) -> tuple[Any, ...]:
+    """The order of a sweep: encodings as the table has them, others behind."""
+    settings = record["settings"]
+    names = list(ENCODINGS)
+    known = settings["encoding"] in ENCODINGS
+    return (
+        list(STUDIES).index(settings["study"]),
+        settings["task"],
+        settings["train_length"],
+        names.index(settings["encoding"]) if known else len(names),
+        settings["encoding"],
+        settings["seed"],
+    )
+
+
+def _record(path: Path) -> dict[str, Any]:
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as problem:
+        raise DataError(str(path), expected="a result in JSON", got=str(problem), hint="delete it and run again") from None
+    version = record.get("format") if isinstance(record, dict) else None
+    if version != FORMAT:
+        raise DataError(
+            str(path),
+            expected=f"a result of version {FORMAT}",
+            got="no version" if version is None else str(version),
+            hint="move it away; results of different versions do not compare",
+        )
+    try:
+        key = Cell.from_dict(record["settings"]).key
+        result = record["result"]["status"]
+    except (KeyError, TypeError, ArgumentError) as problem:
+        raise DataError(
+            str(path), expected="settings and a result", got=f"others ({problem})", hint="delete it and run again"
+        ) from None
+    if key != path.stem or not result:
+        raise DataError(
+            str(path),
+            expected=f"the name of its settings, {key}.json",
+            got=path.name,
+            hint="its settings were edited: delete it",
+        )
+    assert isinstance(record, dict)
+    return record

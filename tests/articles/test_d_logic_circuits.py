@@ -1,0 +1,96 @@
+"""The claims about speed and size of circuits come out as foreseen, and doctored inputs change the verdict."""
+
+from __future__ import annotations
+
+import shutil
+
+import numpy as np
+import pytest
+
+from ordinate.articles.d import d20_speed, d21_chip
+from ordinate.articles.d.layered_gates import layered
+from ordinate.lab.claim import Inputs
+from ordinate.lab.measurement import Measurement, Verdict
+from ordinate.lab.verdict import judge
+from ordinate.logic import Circuit
+from ordinate.logic.lut_mapping import LutNetwork, map_luts
+
+pytestmark = pytest.mark.usefixtures("undrawn")
+
+
+def verdict(measurement: Measurement) -> Verdict:
+    return judge(measurement.checks)[0]
+
+
+# D20
+
+SMALL = layered(60, 0, num_inputs=64)
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, d20_speed.Way]:
+    return d20_speed.ways(SMALL, tmp_path_factory.mktemp("speed"))
+
+
+def test_d20_every_way_gives_the_plain_classes(found: dict[str, d20_speed.Way]) -> None:
+    measured = d20_speed.speed(SMALL, found, 0.02)
+    assert all(check.holds for check in measured.checks if check.role == "control")
+    assert {row[0] for row in measured.tables[0].rows} >= ({"C", "numpy"} if shutil.which("gcc") else {"numpy"})
+
+
+def test_d20_a_slow_way_refutes(found: dict[str, d20_speed.Way]) -> None:
+    fast = found["numpy"]
+    slow = d20_speed.Way(lambda x: np.concatenate([fast.whole(x[k : k + 16]) for k in range(0, len(x), 16)]), lambda: 1)
+    assert verdict(d20_speed.speed(SMALL, {"slow": slow}, 0.02)) is Verdict.REFUTED
+
+
+def test_d20_a_way_that_answers_wrongly_takes_the_word_away(found: dict[str, d20_speed.Way]) -> None:
+    way = found["numpy"]
+    wrong = d20_speed.Way(lambda x: (way.whole(x) + (np.arange(len(x)) == 7)) % 10, way.gates)
+    assert verdict(d20_speed.speed(SMALL, {"wrong": wrong}, 0.02)) is Verdict.NOT_TESTABLE
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="no gcc here")
+def test_d20_is_reproduced() -> None:
+    measured = d20_speed.measure(Inputs())
+    assert verdict(measured) is Verdict.REPRODUCED
+    assert Verdict.REPRODUCED in measured.meaning
+    assert not measured.untested
+
+
+# D21
+
+
+@pytest.mark.slow
+def test_d21_is_reproduced_without_other_tools() -> None:
+    measured = d21_chip.measure(Inputs())
+    assert verdict(measured) is Verdict.REPRODUCED
+    assert measured.untested == [("placing and routing", "asked for with --full")]
+
+
+def test_d21_a_large_circuit_that_fits_refutes() -> None:
+    assert verdict(d21_chip.chip(layered(300, 0), layered(400, 1))) is Verdict.REFUTED
+
+
+def bloated(circuit: Circuit) -> LutNetwork:
+    """The same, every table many times over."""
+    network = map_luts(circuit)
+    return LutNetwork(network.circuit, network.luts * 40)
+
+
+def broken(circuit: Circuit) -> LutNetwork:
+    """The last table turned over."""
+    network = bloated(circuit)
+    last = network.luts[-1]
+    return LutNetwork(network.circuit, (*network.luts[:-1], type(last)(last.signal, last.reads, ~last.table & 0xFFFF)))
+
+
+def test_d21_a_small_circuit_that_fills_the_chip_refutes() -> None:
+    measured = d21_chip.chip(layered(300, 0), layered(300, 1), mapped=bloated)
+    assert verdict(measured) is Verdict.REFUTED
+    assert [check.holds for check in measured.checks] == [False, True, True]
+
+
+def test_d21_a_mapping_that_changes_scores_takes_the_word_away() -> None:
+    assert verdict(d21_chip.chip(layered(300, 0), layered(300, 1), mapped=broken)) is Verdict.NOT_TESTABLE

@@ -1,0 +1,159 @@
+"""Rules of the whole package: light commands stay light, errors are of the package, examples and documents run."""
+
+import ast
+import doctest
+import importlib
+import json
+import os
+import pickle
+import pkgutil
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import ordinate
+from ordinate import errors
+
+ROOT = Path(__file__).resolve().parents[1]
+SOURCE = ROOT / "src" / "ordinate"
+
+FILES = sorted(SOURCE.rglob("*.py"))
+
+
+def run(*command: str, **options) -> subprocess.CompletedProcess:
+    return subprocess.run([sys.executable, *command], capture_output=True, text=True, timeout=120, check=True, **options)
+
+
+@pytest.mark.parametrize(
+    "command", ["import ordinate", "import ordinate.cli.app", "import ordinate.spec, ordinate.frequencies"]
+)
+def test_light_imports_bring_in_nothing_heavy(command):
+    heavy = "{'torch', 'numpy', 'matplotlib', 'jinja2', 'scipy', 'sklearn', 'joblib', 'numba', 'transformers'}"
+    out = run("-c", f"{command}; import sys; print(sorted({heavy} & set(sys.modules)))").stdout
+    assert out.strip() == "[]"
+
+
+def test_every_error_says_argument_expectation_and_remedy_and_survives_a_process_boundary():
+    kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, errors.OrdinateError)]
+    assert len(kinds) > 8
+    for kind in kinds:
+        raised = kind("width", expected="an even number", got=7, hint="pass 8")
+        assert str(raised) == "width: expected an even number, got 7; pass 8"
+        again = pickle.loads(pickle.dumps(raised))
+        assert type(again) is kind
+        assert str(again) == str(raised)
+        assert (again.argument, again.expected, again.got, again.hint) == ("width", "an even number", 7, "pass 8")
+
+
+def test_every_raise_in_the_package_is_of_the_house():
+    """No bare ValueError and the like: a reader must be told what to do."""
+    own = {name for name, kind in vars(errors).items() if isinstance(kind, type)}
+    allowed = own | {"NotImplementedError", "SystemExit", "KeyboardInterrupt", "Exit", "AttributeError"}
+    for path in FILES:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
+                called = node.exc.func
+                name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
+                assert name in allowed or not name[:1].isupper(), f"{path.relative_to(SOURCE)}:{node.lineno} raises {name}"
+
+
+def module_names() -> list[str]:
+    return sorted(found.name for found in pkgutil.walk_packages(ordinate.__path__, "ordinate.") if "__main__" not in found.name)
+
+
+@pytest.mark.parametrize("name", module_names())
+def test_docstring_examples_run(name):
+    module = importlib.import_module(name)
+    names = {}
+    if "torch" in sys.modules:
+        names["torch"] = sys.modules["torch"]
+    result = doctest.testmod(module, extraglobs=names)
+    assert result.failed == 0
+
+
+def test_public_classes_and_functions_have_docstrings():
+    for name in module_names():
+        module = importlib.import_module(name)
+        assert module.__doc__, name
+        for public in getattr(module, "__all__", []):
+            thing = getattr(module, public)
+            if callable(thing) and getattr(thing, "__module__", "").startswith("ordinate"):
+                assert thing.__doc__, f"{name}.{public}"
+
+
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def blocks(path: Path, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", path.read_text(), re.DOTALL | re.MULTILINE)
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_python_examples_in_documents_run(path, monkeypatch):
+    """Plain blocks run as they stand; those with prompts must also print what they show."""
+    monkeypatch.chdir(ROOT)
+    for block in blocks(path, "python"):
+        if block.startswith(">>>"):
+            example = doctest.DocTestParser().get_doctest(block, {}, path.name, str(path), 0)
+            assert doctest.DocTestRunner().run(example).failed == 0
+        else:
+            exec(compile(block, str(path), "exec"), {})
+
+
+def commands(path: Path, program: str) -> list[list[str]]:
+    lines = [line for block in blocks(path, "sh") for line in block.replace("\\\n", " ").splitlines()]
+    return [words for line in lines if (words := shlex.split(line, comments=True))[:1] == [program]]
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_commands_in_documents_exist_with_the_options_shown(path):
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    assert {word for words in commands(path, "make") for word in words[1:]} <= targets
+    for words in commands(path, "ordinate"):
+        group = words[1:2] in (["reservoir"], ["logic"])  # these hold commands of their own
+        name = [word for word in words[1 : 3 if group else 2] if not word.startswith("-")]
+        told = run("-m", "ordinate", *name, "--help", env={**os.environ, "COLUMNS": "200", "NO_COLOR": "1"}).stdout
+        for option in (word.split("=")[0] for word in words[1:] if word.startswith("--")):
+            assert option in told, f"{shlex.join(words)}: {option}"
+
+
+def test_commands_in_the_readme_run(tmp_path):
+    """In an empty folder that holds the one file they speak of. Exit 1 (findings) is an answer, 2 is not."""
+    examples = commands(ROOT / "README.md", "ordinate")
+    assert examples
+    (tmp_path / "config.json").write_text(json.dumps(LLAMA))
+    for words in examples:
+        done = subprocess.run([sys.executable, "-m", *words], cwd=tmp_path, capture_output=True, text=True, timeout=240)
+        assert done.returncode in (0, 1), f"{shlex.join(words)}\n{done.stderr}"
+        assert done.stdout, shlex.join(words)
+
+
+LLAMA = {
+    "architectures": ["LlamaForCausalLM"],
+    "model_type": "llama",
+    "hidden_size": 4096,
+    "num_attention_heads": 32,
+    "num_key_value_heads": 8,
+    "num_hidden_layers": 32,
+    "max_position_embeddings": 131072,
+    "rope_theta": 500000.0,
+    "rope_scaling": {
+        "rope_type": "llama3",
+        "factor": 8.0,
+        "low_freq_factor": 1.0,
+        "high_freq_factor": 4.0,
+        "original_max_position_embeddings": 8192,
+    },
+}
+
+
+def test_the_tree_in_the_readme_is_true():
+    tree = next(block for block in blocks(ROOT / "README.md", "text") if "src/ordinate/" in block)
+    for line in tree.splitlines():
+        match = re.match(r"^( *)(\S+)", line)
+        if match and match[2].endswith((".py", "/")) and "src/ordinate" not in match[2]:
+            assert list(SOURCE.rglob(match[2].rstrip("/"))), f"README names {match[2]}"
