@@ -1,70 +1,275 @@
-"""Files that are there whole or not at all: written under another name, then renamed.
+"""Atomic writes: a file is complete or unchanged, whatever happens on the way.
 
-They stand on the ground floor because every room writes some: circuits, checkpoints, pictures, films, tables.
+The content goes to a draft beside the target, under a name that no other writer has, and is renamed over it. An error, an
+interrupt or a full disk leaves the old file and no draft; only a process that is killed outright can leave a draft, a hidden
+file that ends in `.part`, which nothing reads. A new file gets the permissions that the umask says, an old one keeps its own, a
+symbolic link stays a link, and a device such as `/dev/stdout` is written to, never replaced.
 """
 
 from __future__ import annotations
 
+import errno
 import os
-from collections.abc import Callable
+import re
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from ordinate.errors import ArgumentError, OutputError
 
-__all__ = ["atomic_write", "picture_kind", "save_figure"]
+__all__ = ["atomic_files", "atomic_write", "check_output", "output_error", "picture_kind", "save_figure", "staging_folder"]
+
+_REASONS = {
+    errno.ENOSPC: "No space left on device: the disk is full",
+    errno.EDQUOT: "Disk quota exceeded: the disk is full",
+    errno.EFBIG: "File too large: a limit on the size of files is reached",
+    errno.EACCES: "Permission denied: check the rights of the file and its folder",
+    errno.EPERM: "Operation not permitted: check the rights of the file and its folder",
+    errno.EROFS: "Read-only file system",
+    errno.EISDIR: "it is a folder",
+    errno.ENOTDIR: "a part of the path is a file, not a folder",
+    errno.ENAMETOOLONG: "File name too long",
+}
 
 
-def atomic_write(path: str | Path, content: str | bytes | Callable[[Path], Any]) -> Path:
-    """Write a draft beside `path`, with the same ending, and rename it; the folder is made where it is missing.
+def atomic_write(path: str | Path, content: str | bytes | Callable[[Path], Any], *, name: str = "path") -> Path:
+    """Write a file so that it is complete or unchanged; missing folders are created.
 
     Args:
         path: where the file goes.
-        content: text (UTF-8), bytes, or a function that writes the draft whose path it is given.
+        content: text (UTF-8), bytes, or a function that writes the draft whose path it receives; the draft has the same suffix.
+        name: the argument or option that the message should name.
 
     Raises:
-        OutputError: a place that cannot be written to.
+        OutputError: the file cannot be written; the message says why. Other errors of `content` pass through.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     atomic_write(Path(folder) / "new" / "a.txt", "all of it").read_text()
+    'all of it'
     """
     target = Path(path)
-    draft = target.with_name(f".{target.stem}.{os.getpid()}.part{target.suffix}")
+    created: list[Path] = []
+    draft = None
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            if isinstance(content, str):
-                draft.write_text(content, encoding="utf-8")
-            elif isinstance(content, bytes):
-                draft.write_bytes(content)
-            else:
-                content(draft)
-            os.replace(draft, target)
-        finally:
-            draft.unlink(missing_ok=True)
+        if _is_device(target):
+            _write_into(target, content)
+            return target
+        place = Path(os.path.realpath(target))
+        if place.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        _make_folders(place.parent, created)
+        suffix = place.suffix[:40] if callable(content) else ""  # some writers go by it; a search for `*.json` should not
+        draft = place.with_name(f".{place.name[:40]}.{os.urandom(8).hex()}.part{suffix}")
+        handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+        mode = os.fstat(handle).st_mode
+        with os.fdopen(handle, "wb") as file:
+            if not callable(content):
+                file.write(_encoded(content))
+                file.flush()
+                os.fsync(handle)
+        if callable(content):
+            content(draft)
+            _synchronise(draft)
+        with suppress(FileNotFoundError):
+            mode = place.stat().st_mode
+        os.chmod(draft, mode & 0o7777)  # the function may have replaced the draft by a file with a mode of its own
+        os.replace(draft, place)
     except OutputError:
+        _discard(draft, created)
         raise
-    except OSError as problem:
-        raise OutputError("path", expected="a file that can be written", got=str(path), hint=str(problem)) from None
+    except OSError as error:
+        _discard(draft, created)
+        raise output_error(path, error, name=name) from error
+    except BaseException:
+        _discard(draft, created)
+        raise
     return target
 
 
-def picture_kind(path: str | Path) -> str:
-    """The format that the end of a name asks for: "png", "svg" or "pdf".
+@contextmanager
+def staging_folder(folder: str | Path, *, name: str = "folder") -> Iterator[Path]:
+    """A hidden folder inside `folder` to prepare files in; gone afterwards, as is `folder` if it was new and is empty.
+
+    That it can be made proves, before any work, that `folder` can be written to.
 
     Raises:
-        ArgumentError: a name that ends in none of them.
+        OutputError: `folder` cannot be made or written to.
+    """
+    target = Path(folder)
+    created: list[Path] = []
+    try:
+        _make_folders(target, created)
+        staging = Path(tempfile.mkdtemp(prefix=".part-", dir=target))
+    except OSError as error:
+        _discard(None, created)
+        raise output_error(folder, error, name=name, expected="a folder that can be written to") from error
+    try:
+        yield staging
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+        _discard(None, created)
+
+
+@contextmanager
+def atomic_files(folder: str | Path, *, name: str = "folder") -> Iterator[Path]:
+    """A staging folder whose files move into `folder` together when the block ends; after an error none of them does.
+
+    Files of other names in `folder` are left alone. Files move in the order in which they were last written.
+
+    Args:
+        folder: where the files go; created where it is missing.
+        name: the argument or option that the message should name.
+
+    Raises:
+        OutputError: `folder` or a file in it cannot be written.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as root:
+    ...     with atomic_files(root) as staging:
+    ...         _ = (staging / "a.txt").write_text("a")
+    ...         _ = (staging / "b.txt").write_text("b")
+    ...     sorted(path.name for path in Path(root).iterdir())
+    ['a.txt', 'b.txt']
+    """
+    target = Path(folder)
+    with staging_folder(folder, name=name) as staging:
+        try:
+            yield staging
+            files = [path for path in staging.rglob("*") if path.is_file()]
+            for path in sorted(files, key=lambda path: path.stat().st_mtime_ns):
+                place = target / path.relative_to(staging)
+                place.parent.mkdir(parents=True, exist_ok=True)
+                os.replace(path, place)
+        except OutputError:
+            raise
+        except OSError as error:
+            raise output_error(folder, error, name=name, expected="a folder that can be written to") from error
+
+
+def check_output(path: str | Path, *, name: str = "path") -> Path:
+    """`path`, if a file could be written there now; called before minutes of work, so that their result is not lost.
+
+    Raises:
+        OutputError: it is a folder, or a folder on the way cannot be made or written to.
+    """
+    target = Path(path)
+    if not _is_device(target):
+        if target.is_dir():
+            raise output_error(path, IsADirectoryError(errno.EISDIR, ""), name=name)
+        with _renamed_errors(path, name), staging_folder(os.path.dirname(os.path.realpath(target)), name=name):
+            pass
+    return target
+
+
+@contextmanager
+def _renamed_errors(path: str | Path, name: str) -> Iterator[None]:
+    try:
+        yield
+    except OutputError as error:
+        raise output_error(path, error.__cause__ or error, name=name) from error.__cause__
+
+
+def output_error(
+    path: str | Path, error: BaseException, *, name: str = "path", expected: str = "a file that can be written"
+) -> OutputError:
+    """The error of this package for a place that could not be written to, with the reason in words.
+
+    Args:
+        path: the place.
+        error: what the system raised: an `OSError`, or another error whose text holds `os error N`, as those of safetensors do.
+        name: the argument or option that the message should name.
+        expected: what the place should have been.
+
+    >>> print(output_error("a.json", OSError(28, "No space left on device"), name="--out"))
+    --out: expected a file that can be written, got a.json: No space left on device: the disk is full
+    """
+    number = error.errno if isinstance(error, OSError) and isinstance(error.errno, int) else None
+    if number is None and (match := re.search(r"\bos error (\d+)", str(error))):
+        number = int(match[1])
+    reason = _REASONS.get(number or 0) or (os.strerror(number) if number else str(error) or type(error).__name__)
+    return OutputError(name, expected=expected, got=f"{path}: {reason}")
+
+
+def picture_kind(path: str | Path, *, name: str = "path") -> str:
+    """The format that the suffix of a file name asks for: "png", "svg" or "pdf".
+
+    Raises:
+        ArgumentError: another suffix.
+
+    >>> picture_kind("curve.svg")
+    'svg'
     """
     kind = Path(path).suffix.removeprefix(".").lower()
     if kind not in ("png", "svg", "pdf"):
-        raise ArgumentError("path", expected="a name that ends in .png, .svg or .pdf", got=str(path), hint="choose one")
+        raise ArgumentError(name, expected="a name that ends in .png, .svg or .pdf", got=str(path))
     return kind
 
 
-def save_figure(figure: Any, path: str | Path) -> Path:
-    """Write a matplotlib figure as png, svg or pdf, by the end of its name.
+def save_figure(figure: Any, path: str | Path, *, name: str = "path") -> Path:
+    """Write a matplotlib figure as png, svg or pdf, by the suffix of the file name.
 
     Raises:
-        ArgumentError: a name that ends in none of them.
-        OutputError: a place that cannot be written to.
+        ArgumentError: another suffix.
+        OutputError: the file cannot be written.
     """
-    kind = picture_kind(path)
+    kind = picture_kind(path, name=name)
     undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
-    return atomic_write(path, lambda draft: figure.savefig(draft, format=kind, dpi=160, metadata=undated))
+    return atomic_write(path, lambda draft: figure.savefig(draft, format=kind, dpi=160, metadata=undated), name=name)
+
+
+def _encoded(content: str | bytes) -> bytes:
+    return content if isinstance(content, bytes) else content.encode("utf-8", "backslashreplace")
+
+
+def _synchronise(path: Path) -> None:
+    """Have the content on the disk before the name points to it, so that not even a power cut leaves half a file."""
+    handle = os.open(path, os.O_RDWR | getattr(os, "O_BINARY", 0))
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _is_device(target: Path) -> bool:
+    """Whether the path is something to write into and not to replace: a device, a pipe, an open stream."""
+    if target.parts[:2] in (("/", "dev"), ("/", "proc")) and not target.is_relative_to("/dev/shm"):
+        return target.exists()
+    return target.exists() and not target.is_file() and not target.is_dir()
+
+
+def _write_into(target: Path, content: str | bytes | Callable[[Path], Any]) -> None:
+    if callable(content):
+        with tempfile.TemporaryDirectory() as folder:
+            draft = Path(folder) / f"draft{target.suffix}"
+            content(draft)
+            content = draft.read_bytes()
+    with open(target, "wb") as file:
+        file.write(_encoded(content))
+
+
+def _make_folders(folder: Path, created: list[Path]) -> None:
+    """Make the folder and those above it; the new ones are added to `created`, innermost first."""
+    missing = []
+    while not folder.exists():
+        missing.append(folder)
+        folder = folder.parent
+    for new in reversed(missing):
+        with suppress(FileExistsError):
+            new.mkdir()
+            created.insert(0, new)
+    if missing and not missing[0].is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+
+
+def _discard(draft: Path | None, created: list[Path]) -> None:
+    """Remove what a failed write leaves: its draft, and the folders that it made, where they are empty."""
+    if draft is not None:
+        with suppress(OSError):
+            draft.unlink()
+    for folder in created:
+        with suppress(OSError):
+            folder.rmdir()

@@ -1,6 +1,6 @@
 """Files of tensors in the safetensors format, opened lazily: bytes are mapped, and read when a tensor is asked for.
 
-They stand on the ground floor because checkpoints, saved caches and logic networks are all kept in such files.
+Checkpoints, saved caches and logic networks are kept in such files. Format: https://github.com/huggingface/safetensors.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
-from ordinate.errors import DataError, MissingDataError, OutputError
+from ordinate.atomic_io import atomic_write, output_error
+from ordinate.errors import DataError, MissingDataError
 
 __all__ = ["open_tensors", "read_tensors", "write_tensors"]
 
@@ -26,13 +27,11 @@ def open_tensors(path: str | Path) -> Any:
         DataError: a truncated file, or one of another format.
     """
     if not Path(path).is_file():
-        raise MissingDataError(str(path), expected="a safetensors file", got="none", hint="look at the path")
+        raise MissingDataError(str(path), expected="a safetensors file", got="none")
     try:
         return safe_open(str(path), framework="pt")
     except (SafetensorError, OSError, ValueError) as error:
-        raise DataError(
-            str(path), expected="a whole safetensors file", got=f"one that cannot be read ({error})", hint="fetch it again"
-        ) from error
+        raise DataError(str(path), expected="a complete safetensors file", got=f"one that cannot be read ({error})") from error
 
 
 def read_tensors(path: str | Path) -> tuple[dict[str, Tensor], dict[str, str]]:
@@ -41,13 +40,30 @@ def read_tensors(path: str | Path) -> tuple[dict[str, Tensor], dict[str, str]]:
     return {name: file.get_tensor(name) for name in file.keys()}, file.metadata() or {}  # noqa: SIM118 (not a dict)
 
 
-def write_tensors(path: str | Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> None:
-    """Write tensors, made contiguous, and metadata.
+def write_tensors(path: str | Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str], *, name: str = "path") -> None:
+    """Write tensors and metadata; the file is complete or unchanged.
+
+    Args:
+        path: where the file goes.
+        tensors: by name; each is made contiguous first.
+        metadata: text by name.
+        name: the argument or option that the message should name.
 
     Raises:
-        OutputError: a place that cannot be written to.
+        OutputError: the file cannot be written.
+
+    >>> import tempfile, torch
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_tensors(f"{folder}/a.safetensors", {"weight": torch.ones(2)}, {"format": "pt"})
+    ...     read_tensors(f"{folder}/a.safetensors")
+    ({'weight': tensor([1., 1.])}, {'format': 'pt'})
     """
-    try:
-        save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, str(path), metadata=dict(metadata))
-    except (OSError, SafetensorError) as error:
-        raise OutputError(str(path), expected="a place for a file", got=str(error), hint="make its folder first") from error
+    contiguous = {key: tensor.contiguous() for key, tensor in tensors.items()}
+
+    def write(draft: Path) -> None:
+        try:
+            save_file(contiguous, str(draft), metadata=dict(metadata))
+        except SafetensorError as error:
+            raise output_error(path, error, name=name) from error
+
+    atomic_write(path, write, name=name)

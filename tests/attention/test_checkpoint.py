@@ -104,7 +104,7 @@ def test_a_truncated_file_is_named(tmp_path):
     theirs("llama", tmp_path, shard="40KB")
     last = sorted(tmp_path.glob("*.safetensors"))[-1]
     last.write_bytes(last.read_bytes()[:-5])
-    with pytest.raises(DataError, match=f"{last.name}: expected a whole safetensors file"):
+    with pytest.raises(DataError, match=f"{last.name}: expected a complete safetensors file"):
         Decoder.from_pretrained(tmp_path)
     last.unlink()
     with pytest.raises(MissingDataError, match=last.name):

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ordinate.errors import OutputError, RefusedError
+from ordinate.errors import ArgumentError, OutputError, RefusedError
 from ordinate.inspection import inspect_config
 from ordinate.inspection.figure import draw, write_figure, write_html
 
@@ -69,12 +69,14 @@ def test_a_model_that_does_not_rotate_has_a_page_and_no_figure(tmp_path: Path) -
         draw(inspection)
 
 
-@pytest.mark.parametrize("name", ["missing/out.svg", "out.nonsense"])
-def test_a_place_that_cannot_be_written_is_named(tmp_path: Path, name: str) -> None:
+def test_a_figure_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
     with pytest.raises(OutputError, match="--figure: expected a file that can be written"):
-        write_figure(inspect_config(GEMMA), tmp_path / name)
+        write_figure(inspect_config(GEMMA), tmp_path / "file" / "out.svg")
+    with pytest.raises(ArgumentError, match=r"--figure: expected a name that ends in \.png, \.svg or \.pdf"):
+        write_figure(inspect_config(GEMMA), tmp_path / "out.nonsense")
 
 
 def test_a_page_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="--html: expected a file that can be written"):
-        write_html(inspect_config(GEMMA), tmp_path / "missing" / "out.html")
+        write_html(inspect_config(GEMMA), tmp_path)

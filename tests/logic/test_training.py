@@ -144,7 +144,7 @@ def test_a_checkpoint_of_other_settings_or_networks_is_refused(tmp_path: Path) -
     with pytest.raises(DataError, match="a checkpoint of this network"):
         train(other, parity(40, 0), parity(20, 1), TrainingSettings(epochs=1), checkpoint=place)
     place.write_bytes(b"nothing")
-    with pytest.raises(DataError, match="a whole safetensors file"):
+    with pytest.raises(DataError, match="a complete safetensors file"):
         train(network(), parity(40, 0), parity(20, 1), TrainingSettings(epochs=1), checkpoint=place)
 
 

@@ -59,7 +59,7 @@ def test_a_full_disk_is_said_and_leaves_nothing_half(
 
     monkeypatch.setattr(os, call, full)
     with pytest.raises(
-        OutputError, match=r"--out: expected a folder that can be written to, got .*No space left on device; make"
+        OutputError, match=r"--out: expected a file that can be written, got .*No space left on device: the disk is full"
     ):
         store.write(record("rope", 1, {64: 1.0, 128: 0.5}))
     assert [path.suffix for path in tmp_path.iterdir()] == [".json"]

@@ -69,23 +69,17 @@ def _settings(settings: Any) -> str:
 
 
 def _write(out: Path) -> None:
-    """Every case into its file; a file is there whole or not at all."""
+    """Every case into its file, all of them or none."""
     import json
-    import os
 
-    from ordinate.errors import OutputError
+    from ordinate.atomic_io import atomic_files
     from ordinate.verify.golden import vectors
     from ordinate.verify.golden.cases import CASES
 
-    try:
-        out.mkdir(parents=True, exist_ok=True)
+    with atomic_files(out, name="--out") as staging:
         for case in CASES.values():
-            target = out / f"{case.id}.json"
-            draft = target.with_suffix(".json.part")
-            draft.write_text(json.dumps(vectors(case), indent=1, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
-            os.replace(draft, target)
-    except OSError as problem:
-        raise OutputError("--out", expected="a folder to write to", got=str(out), hint=str(problem)) from None
+            text = json.dumps(vectors(case), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+            (staging / f"{case.id}.json").write_text(text, encoding="utf-8")
     typer.echo(f"{len(CASES)} files in {out}", err=True)
 
 

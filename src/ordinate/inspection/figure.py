@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import io
 import math
-import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ordinate.errors import OutputError, RefusedError
+from ordinate.atomic_io import atomic_write, picture_kind, save_figure
+from ordinate.errors import RefusedError
 from ordinate.inspection.arithmetic import wavelengths
 from ordinate.inspection.record import Inspection, LayerKind, Part
 
@@ -87,23 +88,19 @@ def _finite(waves: tuple[float, ...]) -> list[float]:
     return [wave if math.isfinite(wave) else math.nan for wave in waves]
 
 
-def write_figure(inspection: Inspection, path: str | os.PathLike[str]) -> None:
+def write_figure(inspection: Inspection, path: str | Path) -> None:
     """Draw into a file; its suffix says the format (svg, png, pdf).
 
     Raises:
         RefusedError: nothing to draw.
-        OutputError: a place that cannot be written to, or a format that is not known.
+        ArgumentError: another suffix.
+        OutputError: the file cannot be written.
     """
-    figure = draw(inspection)
-    try:
-        figure.savefig(path, metadata={"Date": None} if str(path).endswith(".svg") else None)
-    except (OSError, ValueError) as error:
-        raise OutputError(
-            "--figure", expected="a file that can be written, .svg, .png or .pdf", got=f"{error}", hint="name another"
-        ) from error
+    picture_kind(path, name="--figure")
+    save_figure(draw(inspection), path, name="--figure")
 
 
-def write_html(inspection: Inspection, path: str | os.PathLike[str]) -> None:
+def write_html(inspection: Inspection, path: str | Path) -> None:
     """Write one page that stands alone: the parts, the findings, the figure inside.
 
     Raises:
@@ -113,11 +110,7 @@ def write_html(inspection: Inspection, path: str | os.PathLike[str]) -> None:
 
     page = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(PAGE)
     text = page.render(told=inspection.to_dict(), svg=_svg(inspection), shown=_shown)
-    try:
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
-    except OSError as error:
-        raise OutputError("--html", expected="a file that can be written", got=f"{error}", hint="name another") from error
+    atomic_write(path, text, name="--html")
 
 
 def _svg(inspection: Inspection) -> str:

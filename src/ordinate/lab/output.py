@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from ordinate.atomic_io import output_error, staging_folder
 from ordinate.errors import DataError, MissingDataError, OrdinateError, OutputError
 from ordinate.lab.runner import Outcome
 
@@ -31,18 +31,8 @@ def destination(out: Path) -> Iterator[Path]:
     Raises:
         OutputError: `out` cannot be made or written to.
     """
-    created = not out.exists()
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        staging = tempfile.TemporaryDirectory(prefix=".partial-", dir=out)
-    except OSError as problem:
-        raise _unwritable(out, problem) from problem
-    try:
-        with staging as folder:
-            yield Path(folder)
-    finally:
-        if created and out.is_dir() and not any(out.iterdir()):
-            out.rmdir()
+    with staging_folder(out, name="--out") as staging:
+        yield staging
 
 
 def publish(outcomes: Sequence[Outcome], staging: Path, out: Path) -> Path:
@@ -134,9 +124,4 @@ def _write(path: Path, text: str) -> None:
 
 
 def _unwritable(out: Path, problem: OSError) -> OutputError:
-    return OutputError(
-        "--out",
-        expected="a folder that can be written to",
-        got=f"{out}: {problem.strerror or problem}",
-        hint="name another folder",
-    )
+    return output_error(out, problem, name="--out", expected="a folder that can be written to")

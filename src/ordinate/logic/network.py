@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from ordinate.errors import ArgumentError, ArgumentTypeError, DataError, MissingDataError, OutputError
+from ordinate.atomic_io import atomic_files
+from ordinate.errors import ArgumentError, ArgumentTypeError, DataError, MissingDataError
 from ordinate.logic.layers_convolution import LogicConv2d, OrPooling2d
 from ordinate.logic.layers_dense import LogicDense
 from ordinate.logic.layers_readout import GroupSum
@@ -83,23 +83,17 @@ class LogicNetwork(nn.Sequential):
         path = _json_path(path)
         told = [{"kind": type(layer).__name__, "settings": _settings(layer)} for layer in self]
         tensors = path.with_suffix(".safetensors")
-        drafts = [target.with_name(f"{target.name}.part") for target in (tensors, path)]
-        write_tensors(drafts[0], self.state_dict(), {"format": "pt", "ordinate_logic_network": str(NETWORK_SCHEMA)})
-        record = {
-            "schema": "ordinate.logic.network",
-            "version": NETWORK_SCHEMA,
-            "layers": told,
-            "tensors": tensors.name,
-            "sha256": hashlib.sha256(drafts[0].read_bytes()).hexdigest(),
-        }
-        try:
-            drafts[1].write_text(json.dumps(record, indent=1, allow_nan=False) + "\n", encoding="utf-8")
-            os.replace(drafts[0], tensors)
-            os.replace(drafts[1], path)
-        except OSError as problem:
-            raise OutputError(
-                str(path), expected="a place for a file", got=str(problem), hint="make its folder first"
-            ) from None
+        with atomic_files(path.parent) as staging:
+            draft = staging / tensors.name
+            write_tensors(draft, self.state_dict(), {"format": "pt", "ordinate_logic_network": str(NETWORK_SCHEMA)})
+            record = {
+                "schema": "ordinate.logic.network",
+                "version": NETWORK_SCHEMA,
+                "layers": told,
+                "tensors": tensors.name,
+                "sha256": hashlib.sha256(draft.read_bytes()).hexdigest(),
+            }
+            (staging / path.name).write_text(json.dumps(record, indent=1, allow_nan=False) + "\n", encoding="utf-8")
 
     @classmethod
     def load(cls, path: str | Path) -> LogicNetwork:

@@ -10,7 +10,6 @@ import contextlib
 import hashlib
 import json
 import os
-import tempfile
 import zipfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -19,6 +18,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from ordinate.atomic_io import atomic_write
 from ordinate.reservoir.connectome import Connectome
 
 __all__ = ["CACHE_VARIABLE", "cache_folder", "cached", "load", "save"]
@@ -69,9 +69,7 @@ def _hash(source: Path, tables: Sequence[str]) -> str:
 
 
 def save(connectome: Connectome, path: str | Path) -> None:
-    """Write a connectome as an `.npz` of plain arrays, to a temporary name first."""
-    place = Path(path)
-    place.parent.mkdir(parents=True, exist_ok=True)
+    """Write a connectome atomically as an `.npz` of plain arrays."""
     told = json.dumps(
         {
             "name": connectome.name,
@@ -79,11 +77,11 @@ def save(connectome: Connectome, path: str | Path) -> None:
             "labels": [sorted(words) for words in connectome.labels],
         }
     )
-    handle, draft = tempfile.mkstemp(dir=place.parent, suffix=".part")
-    try:
-        with os.fdopen(handle, "wb") as opened:
+
+    def write(draft: Path) -> None:
+        with draft.open("wb") as file:
             np.savez(
-                opened,
+                file,
                 data=connectome.weights.data,
                 indices=connectome.weights.indices,
                 indptr=connectome.weights.indptr,
@@ -93,10 +91,8 @@ def save(connectome: Connectome, path: str | Path) -> None:
                 kind=connectome.kind,
                 told=np.frombuffer(told.encode(), dtype=np.uint8),
             )
-        os.replace(draft, place)
-    except BaseException:
-        Path(draft).unlink(missing_ok=True)
-        raise
+
+    atomic_write(path, write)
 
 
 def load(path: str | Path) -> Connectome:

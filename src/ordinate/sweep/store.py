@@ -1,20 +1,18 @@
 """A folder of results, one JSON file a cell, named by the hash of its settings.
 
-A file is written under another name and renamed, so it is there whole or not at all; two writers of one cell write the same
-thing. Results from many machines are merged by copying their files together. A killed run leaves at most a file that ends in
-`.part`, which nobody reads.
+Files are written atomically; two writers of one cell write the same thing. Results from many machines are merged by copying
+their files together. A killed run leaves at most a hidden file, which nobody reads.
 """
 
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from ordinate.errors import ArgumentError, DataError, OutputError
+from ordinate.atomic_io import atomic_write, staging_folder
+from ordinate.errors import ArgumentError, DataError
 from ordinate.sweep.cell import FORMAT, STUDIES, Cell
 from ordinate.sweep.encodings import ENCODINGS
 
@@ -50,12 +48,8 @@ class Store:
         Raises:
             OutputError: the folder cannot be made or written to.
         """
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryFile(dir=self.folder):
-                pass
-        except OSError as problem:
-            raise self._unwritable(problem) from problem
+        with staging_folder(self.folder, name="--out"):
+            pass
 
     def write(self, record: dict[str, Any]) -> Path:
         """Put a record where its key says.
@@ -64,21 +58,7 @@ class Store:
             OutputError: the disk is full, or rights are missing.
         """
         target = self.folder / f"{record['key']}.json"
-        draft = ""
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            handle, draft = tempfile.mkstemp(prefix=f"{record['key']}-", suffix=".part", dir=self.folder)
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                json.dump(record, file, indent=1, ensure_ascii=False, allow_nan=False)
-                file.write("\n")
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(draft, target)
-        except OSError as problem:
-            if draft:
-                Path(draft).unlink(missing_ok=True)
-            raise self._unwritable(problem) from problem
-        return target
+        return atomic_write(target, json.dumps(record, indent=1, ensure_ascii=False, allow_nan=False) + "\n", name="--out")
 
     def read(self, cells: Sequence[Cell] | None = None) -> list[dict[str, Any]]:
         """The records of these cells that are done, in their order; of all there are, by task, encoding and seed.
@@ -92,14 +72,6 @@ class Store:
 
     def _paths(self) -> Iterator[Path]:
         return iter(sorted(self.folder.glob("*.json"))) if self.folder.is_dir() else iter(())
-
-    def _unwritable(self, problem: OSError) -> OutputError:
-        return OutputError(
-            "--out",
-            expected="a folder that can be written to",
-            got=f"{self.folder}: {problem.strerror or problem}",
-            hint="make room or name another folder; what is finished is kept, and the same command goes on from there",
-        )
 
 
 def _place(record: dict[str, Any]) -> tuple[Any, ...]:

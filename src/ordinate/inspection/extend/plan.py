@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import os
-import shutil
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ordinate.atomic_io import atomic_write, output_error
 from ordinate.errors import ArgumentError, OrdinateError, OutputError, RefusedError
 from ordinate.inspection.editing import apply
 from ordinate.inspection.extend.cost import Cost, measure
@@ -270,8 +268,7 @@ def _distance(a: Rotation, b: Rotation, length: int) -> float:
 def write(extension: Extension, path: Path) -> Path:
     """Put the edited text in the file's place, keeping the old one beside it, and return where that is.
 
-    The text goes to a temporary file in the same directory first and is renamed over the old one, so that no reader ever sees
-    half a config. The copy is `NAME.bak`, or `NAME.bak.2` and so on: none is ever overwritten.
+    No reader ever sees half a config. The copy is `NAME.bak`, or `NAME.bak.2` and so on: none is ever overwritten.
 
     Raises:
         RefusedError: there is nothing to write.
@@ -286,15 +283,13 @@ def write(extension: Extension, path: Path) -> Path:
     while kept.exists():
         kept, number = target.with_name(f"{target.name}.bak.{number}"), number + 1
     try:
-        with tempfile.NamedTemporaryFile(
-            "w", encoding="utf-8", newline="", dir=target.parent, prefix=f".{target.name}.", delete=False
-        ) as temporary:
-            temporary.write(extension.edited)
-        shutil.copymode(target, temporary.name)
-        shutil.copy2(target, kept)
-        os.replace(temporary.name, target)
+        mode = target.stat().st_mode
+        atomic_write(kept, target.read_bytes(), name="--write")
+        kept.chmod(mode & 0o7777)
+        atomic_write(target, extension.edited, name="--write")
+    except OutputError:
+        kept.unlink(missing_ok=True)  # the file is as it was, and a copy of it would say that it is not
+        raise
     except OSError as error:
-        raise OutputError(
-            str(path), expected="a place that can be written to", got=error.strerror or str(error), hint="check the rights"
-        ) from None
+        raise output_error(path, error, name="--write") from error
     return kept
