@@ -6,8 +6,11 @@ SETTINGS := pyproject.toml constraints.txt Makefile
 
 .PHONY: lab test test-slow check format bench clean
 
+# larger data that the claims can use, where they lie beside the repository; without them the claims run on embedded data
+DATA := $(if $(wildcard ../shared/data),--data ../shared/data)
+
 lab: .venv/installed
-	.venv/bin/ordinate lab --out report
+	.venv/bin/ordinate lab --out report $(DATA)
 
 # one worker a core, each with one thread of its own: two cores are then busy with tests and not with each other
 test: .venv/installed-for-tests check

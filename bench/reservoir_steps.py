@@ -27,6 +27,7 @@ from interleaved import median_seconds
 from numba import njit
 from scipy import sparse
 
+from ordinate.data import data_folder
 from ordinate.lab.machine import machine, versions
 from ordinate.reservoir import Connectome, Reservoir
 from ordinate.reservoir.compiled_run import CompiledRun
@@ -34,7 +35,6 @@ from ordinate.reservoir.gain import normalise
 from ordinate.reservoir.layout import PAD
 
 BATCH = 16
-NEAR = ("shared/data/larval-drosophila", "../shared/data/larval-drosophila")
 GOALS = {
     "one sequence / reservoirpy sparse": 3.0,
     "one sequence / conn2res's loop": 60.0,
@@ -43,8 +43,7 @@ GOALS = {
 
 
 def brain(data: Path | None) -> Connectome:
-    root = Path(__file__).resolve().parents[1]
-    found = data or next((root / near for near in NEAR if (root / near).is_dir()), None)
+    found = data or data_folder("larval-drosophila")
     if found is not None:
         return Connectome.larval_drosophila(found)
     generator = np.random.default_rng(0)

@@ -21,6 +21,7 @@ from ordinate.lab.claim import Inputs
 from ordinate.lab.measurement import Measurement, Role, Verdict
 from ordinate.lab.verdict import judge
 from ordinate.logic.gates import coefficients, gate_table
+from tests.external import needs, required
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
@@ -227,13 +228,10 @@ def test_a_network_has_about_the_gates_asked_for_and_never_more(gates: int, dept
     assert gates - 10 * depth <= made <= gates
 
 
-MNIST = Path(__file__).resolve().parents[3].parent / "shared" / "data"
-
-
 @pytest.mark.slow
-@pytest.mark.skipif(not (MNIST / "mnist").is_dir(), reason="no folder of MNIST beside the repository")
+@needs("mnist")
 def test_d18_on_mnist_thirty_grown_gates_pass_the_articles_973() -> None:
-    data = digits_for(Inputs(full=True, given_data=MNIST), classes=(0, 1))
+    data = digits_for(Inputs(full=True, given_data=required("mnist").parent), classes=(0, 1))
     found = d18_two_digits.grown_circuit(data, 30, 0)
     assert found.gates <= 30
     assert found.accuracy >= 0.998

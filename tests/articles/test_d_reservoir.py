@@ -19,10 +19,10 @@ from ordinate.lab.verdict import judge
 from ordinate.reservoir import Connectome, KinematicFly
 from ordinate.reservoir.body import Body, Pose
 from ordinate.reservoir.nulls import rewired
+from tests.external import folder, required
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
-SHARED = Path(__file__).resolve().parents[3].parent / "shared" / "data"
 SMALL = d13_crossing.Size({"rewired": 4, "mirrored": 1}, thresholds=(1,), steps=(5, 20))
 
 
@@ -37,9 +37,7 @@ def value(measurement: Measurement, name: str) -> float:
 
 @pytest.fixture(scope="module")
 def larva() -> Brain:
-    if not (SHARED / "larval-drosophila").is_dir():
-        pytest.skip("the larval connectome is not beside the repository (shared/data/larval-drosophila)")
-    return Brain.found(Inputs(given_data=SHARED))
+    return Brain.found(Inputs(given_data=required("larval-drosophila").parent))
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +55,7 @@ FORESEEN = {"D11": "corrected", "D12": "refuted", "D13": "refuted", "D14": "repr
 @pytest.mark.parametrize("claim", FORESEEN)
 def test_the_claims_come_out_as_foreseen_with_figures_and_a_meaning(claim: str, finished_report: Path) -> None:
     (row,) = [row for row in json.loads((finished_report / "claims.json").read_text()) if row["id"] == claim]
-    measured = (SHARED / "larval-drosophila").is_dir() or claim == "D14"
+    measured = folder("larval-drosophila") is not None or claim == "D14"
     assert row["verdict"] == (FORESEEN[claim] if measured else "not testable here")
     assert row["figures"]
     assert all(figure["alt"] and figure["caption"] for figure in row["figures"])
@@ -208,7 +206,7 @@ def test_d13_with_left_and_right_outputs_exchanged_the_senses_cross(larva: Brain
 
 @pytest.mark.slow
 def test_d13_in_full_has_forty_draws_of_each_null_model(larva: Brain) -> None:
-    found = d13_crossing.measure(Inputs(given_data=SHARED, full=True))
+    found = d13_crossing.measure(Inputs(given_data=required("larval-drosophila").parent, full=True))
     assert verdict(found) is Verdict.REFUTED
     assert {row[2] for row in found.tables[1].rows} == {40, 1}
 

@@ -13,8 +13,7 @@ from sklearn.datasets import load_digits
 
 from ordinate.data import MNIST_MD5, Digits, digits, read_idx
 from ordinate.errors import ArgumentError, DataError, MissingDataError
-
-MNIST = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "mnist"
+from tests.external import needs, required
 
 
 def idx(array: np.ndarray) -> bytes:
@@ -95,16 +94,16 @@ def test_idx_files_are_read_plain_and_gzipped(folder: Path) -> None:
     )
 
 
-@pytest.mark.skipif(not MNIST.is_dir(), reason="no folder of MNIST beside the repository")
+@needs("mnist")
 def test_mnist_is_known_by_its_hash() -> None:
-    labels = read_idx(MNIST, "t10k-labels-idx1-ubyte", 1)
+    labels = read_idx(required("mnist"), "t10k-labels-idx1-ubyte", 1)
     assert labels[:5].tolist() == [7, 2, 1, 0, 4]
     assert hashlib.md5(idx(labels)).hexdigest() == MNIST_MD5["t10k-labels-idx1-ubyte"]
 
 
-@pytest.mark.skipif(not MNIST.is_dir(), reason="no folder of MNIST beside the repository")
+@needs("mnist")
 def test_one_changed_label_of_mnist_is_found(tmp_path: Path) -> None:
-    labels = read_idx(MNIST, "t10k-labels-idx1-ubyte", 1).copy()
+    labels = read_idx(required("mnist"), "t10k-labels-idx1-ubyte", 1).copy()
     labels[17] = (labels[17] + 1) % 10
     (tmp_path / "t10k-labels-idx1-ubyte").write_bytes(idx(labels))
     with pytest.raises(DataError, match=r"with MD5 27ae3e4e.*got MD5 .*; fetch it again"):
@@ -112,9 +111,9 @@ def test_one_changed_label_of_mnist_is_found(tmp_path: Path) -> None:
     assert np.array_equal(read_idx(tmp_path, "t10k-labels-idx1-ubyte", 1, check=False), labels)
 
 
-@pytest.mark.skipif(not MNIST.is_dir(), reason="no folder of MNIST beside the repository")
+@needs("mnist")
 def test_test_labels_under_the_name_of_training_labels_are_named_as_swapped(tmp_path: Path) -> None:
-    (tmp_path / "train-labels-idx1-ubyte.gz").write_bytes((MNIST / "t10k-labels-idx1-ubyte.gz").read_bytes())
+    (tmp_path / "train-labels-idx1-ubyte.gz").write_bytes((required("mnist") / "t10k-labels-idx1-ubyte.gz").read_bytes())
     with pytest.raises(
         DataError, match=r"expected MNIST's train-labels-idx1-ubyte, got MNIST's t10k-labels-idx1-ubyte; .*swapped"
     ):

@@ -19,10 +19,12 @@ def test_nothing_is_found_where_nothing_is(somewhere):
     assert data_folder("mnist") is None
 
 
-@pytest.mark.parametrize("near", ["work/data", "work/shared/data", "shared/data"])
-def test_a_folder_near_the_working_directory_is_found(somewhere, near):
-    (somewhere / near / "mnist").mkdir(parents=True)
-    assert data_folder("mnist").resolve() == somewhere / near / "mnist"
+def test_only_the_folder_data_of_the_working_directory_is_searched(somewhere):
+    for elsewhere in ("data", "shared/data", "work/shared/data"):
+        (somewhere / elsewhere / "mnist").mkdir(parents=True)
+    assert data_folder("mnist") is None
+    (somewhere / "work/data/mnist").mkdir(parents=True)
+    assert data_folder("mnist").resolve() == somewhere / "work/data/mnist"
     assert data_folder("larval-drosophila") is None
 
 

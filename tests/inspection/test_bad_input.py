@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import json
 import math
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,8 +14,9 @@ from hypothesis import strategies as st
 from ordinate.errors import OrdinateError
 from ordinate.inspection import inspect_config
 from ordinate.inspection.record import Inspection
+from tests.external import CONFIGS
 
-CONFIGS = sorted((Path(__file__).resolve().parents[2] / ".." / "shared" / "data" / "configs").glob("*.json"))
+FILES = sorted(CONFIGS.glob("*.json"))
 LAYERS = ["full_attention", "sliding_attention", "linear_attention", "full_attention"]
 SYNTHETIC: list[dict[str, Any]] = [
     {
@@ -66,7 +66,7 @@ SYNTHETIC: list[dict[str, Any]] = [
     {"pos_att_type": "p2c|c2p", "relative_attention": True, "position_buckets": 256, "max_relative_positions": -1},
     {"model_type": "embedding_gemma2_text", "per_layer_config": {"5": {"head_dim": 512}}, "num_hidden_layers": 6},
 ]
-SHARED = [json.loads(path.read_text(encoding="utf-8")) for path in CONFIGS]
+SHARED = [json.loads(path.read_text(encoding="utf-8")) for path in FILES]
 
 LEAVES = st.one_of(
     st.none(),
@@ -134,7 +134,6 @@ def test_a_mutated_config_is_read_or_refused_by_the_house(data: st.DataObject) -
     survives(mutated(data, SYNTHETIC))
 
 
-@pytest.mark.skipif(not SHARED, reason="../shared/data/configs is absent")
 @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_a_mutated_real_config_is_read_or_refused_by_the_house(data: st.DataObject) -> None:
@@ -143,7 +142,6 @@ def test_a_mutated_real_config_is_read_or_refused_by_the_house(data: st.DataObje
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
-@pytest.mark.skipif(not SHARED, reason="../shared/data/configs is absent")
 @settings(max_examples=10_000, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_ten_thousand_mutants_are_read_or_refused_by_the_house(data: st.DataObject) -> None:

@@ -25,9 +25,9 @@ from ordinate.inspection.extend.plan import Extension, extend, write
 from ordinate.inspection.gguf.header import Header
 from ordinate.inspection.reading import Document, read_document
 from ordinate.inspection.rotation import Rotation
+from tests.external import CONFIGS, needs
 
-CONFIGS = Path(__file__).resolve().parents[2] / ".." / "shared" / "data" / "configs"
-with_configs = pytest.mark.skipif(not CONFIGS.is_dir(), reason="../shared/data/configs is not here")
+with_configs = needs("configs")
 
 QWEN: dict[str, Any] = {
     "model_type": "qwen2",

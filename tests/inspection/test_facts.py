@@ -1,23 +1,23 @@
 """Real configs: every fact of the shared table comes out of the raw file.
 
-The table (`../shared/data/configs/facts.csv`) was made by hand and checked against transformers, not from this reader.
+The table (`configs/facts.csv` of the external data, fourteen rows of it in `tests/cases`) was made by hand and checked against
+transformers, not from this reader.
 """
 
 from __future__ import annotations
 
 import csv
 import math
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ordinate.inspection import inspect_config
 from ordinate.inspection.record import Inspection, LayerKind
+from tests.external import CONFIGS, needs
 
-CONFIGS = Path(__file__).resolve().parents[2] / ".." / "shared" / "data" / "configs"
 TABLE = CONFIGS / "facts.csv"
-FACTS = list(csv.DictReader(TABLE.read_text(encoding="utf-8").splitlines())) if TABLE.exists() else []
+FACTS = list(csv.DictReader(TABLE.read_text(encoding="utf-8").splitlines()))
 
 RULES = {"default": "none", "dynamic-ntk(qwen1)": "stepped-ntk"}
 """The table writes "default" where transformers does, and names the first Qwen's rule by its family."""
@@ -61,7 +61,7 @@ def agrees(column: str, fact: str, value: Any) -> bool:
     return value is not None and math.isclose(number, float(value), rel_tol=1e-6)
 
 
-@pytest.mark.skipif(not FACTS, reason="../shared/data/configs is absent")
+@needs("configs")
 def test_the_table_has_all_107_files() -> None:
     assert len(FACTS) == 107
 
@@ -94,7 +94,7 @@ SECTIONS = {
 """Of the table's notes: pairs for each axis, and whether the axes alternate."""
 
 
-@pytest.mark.skipif(not FACTS, reason="../shared/data/configs is absent")
+@needs("configs")
 @pytest.mark.parametrize("name", SECTIONS)
 def test_the_sections_of_several_axes_come_out(name: str) -> None:
     turn = inspect_config(CONFIGS / name).layers[0].rotation
@@ -125,7 +125,7 @@ def test_warnings_come_where_the_notes_say_and_nowhere_else(row: dict[str, str])
     assert found == EXPECTED_FINDINGS.get(row["file"], set())
 
 
-@pytest.mark.skipif(not FACTS, reason="../shared/data/configs is absent")
+@needs("configs")
 def test_the_parts_of_a_model_that_sees_hears_and_talks_are_told_apart() -> None:
     parts = {part.name: part for part in inspect_config(CONFIGS / "Qwen2.5-Omni.json").parts}
     assert parts["text"].path == "thinker_config.text_config"
@@ -135,7 +135,7 @@ def test_the_parts_of_a_model_that_sees_hears_and_talks_are_told_apart() -> None
     assert parts["vision"].layers[0].indices == (7, 15, 23, 31)
 
 
-@pytest.mark.skipif(not FACTS, reason="../shared/data/configs is absent")
+@needs("configs")
 def test_layers_that_do_not_rotate_are_told_apart() -> None:
     layers = {layer.name: layer for layer in inspect_config(CONFIGS / "EXAONE-4.0-32B.json").layers}
     assert layers["sliding attention"].kind == "rope"
@@ -144,7 +144,6 @@ def test_layers_that_do_not_rotate_are_told_apart() -> None:
     assert layers["sliding attention"].window_keys.value == 4096
 
 
-@pytest.mark.skipif(not FACTS, reason="../shared/data/configs is absent")
 def test_no_value_of_any_part_comes_without_provenance() -> None:
     for row in FACTS:
         for _, layer in inspect_config(CONFIGS / row["file"]).walk():

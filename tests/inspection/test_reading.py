@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 
 from ordinate.errors import DataError, MissingDataError, MissingExtraError, OrdinateError
 from ordinate.inspection.reading import DEPTH_LIMIT, SIZE_LIMIT, parse_config, read_document
+from tests.external import CONFIGS
 
 LLAMA = {"model_type": "llama", "rope_theta": 500000.0, "max_position_embeddings": 8192}
-CONFIGS = Path(__file__).resolve().parents[2] / ".." / "shared" / "data" / "configs"
 
 
 def written(directory: Path, data: bytes | str, name: str = "config.json") -> Path:
@@ -177,12 +177,10 @@ def test_arbitrary_bytes_give_a_config_or_one_line(data: bytes) -> None:
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(name=st.sampled_from(sorted(path.name for path in CONFIGS.glob("*.json")) or ["none"]), draw=st.data())
+@given(name=st.sampled_from(sorted(path.name for path in CONFIGS.glob("*.json"))), draw=st.data())
 def test_real_configs_with_a_few_bytes_changed_give_a_config_or_one_line(
     tmp_path: Path, name: str, draw: st.DataObject
 ) -> None:
-    if name == "none":
-        pytest.skip("../shared/data/configs is not here")
     data = bytearray((CONFIGS / name).read_bytes()[:20_000])
     for _ in range(draw.draw(st.integers(1, 5))):
         data[draw.draw(st.integers(0, len(data) - 1))] = draw.draw(st.integers(0, 255))

@@ -11,9 +11,9 @@ import pytest
 
 from ordinate.inspection import inspect_config
 from ordinate.inspection.record import SCHEMA
+from tests.external import CONFIGS
 
 ROOT = Path(__file__).resolve().parents[2]
-CONFIGS = sorted((ROOT / ".." / "shared" / "data" / "configs").glob("*.json"))
 TYPES: dict[str, Any] = {
     "object": dict,
     "array": list,
@@ -99,8 +99,7 @@ def test_the_schema_holds_for_families_of_every_sort(schema: dict[str, Any], tol
     assert violations(schema, answer, schema) == []
 
 
-@pytest.mark.skipif(not CONFIGS, reason="../shared/data/configs is absent")
 def test_the_schema_holds_for_every_shared_config(schema: dict[str, Any]) -> None:
-    for path in CONFIGS:
+    for path in sorted(CONFIGS.glob("*.json")):
         answer = json.loads(json.dumps(inspect_config(path).to_dict(), allow_nan=False))
         assert violations(schema, answer, schema) == [], path.name

@@ -13,6 +13,7 @@ from ordinate.articles.catalogue import choose
 from ordinate.lab.claim import Inputs
 from ordinate.lab.output import destination, publish
 from ordinate.lab.runner import Outcome, run
+from tests.external import data_root
 
 
 @pytest.fixture(scope="session")
@@ -36,7 +37,7 @@ def measured_together(shared: Path) -> list[Outcome]:
         except FileExistsError:
             continue
         draft = shared / f"{claim.id}.part"
-        draft.write_bytes(pickle.dumps(run([claim], Inputs())[0]))
+        draft.write_bytes(pickle.dumps(run([claim], Inputs(given_data=data_root()))[0]))
         draft.rename(shared / f"{claim.id}.done")
     while not all((shared / f"{claim.id}.done").exists() for claim in claims):
         time.sleep(0.2)

@@ -22,8 +22,7 @@ from ordinate.logic.growth_candidates import best_pairs
 from ordinate.logic.growth_signals import SignalBank
 from ordinate.logic.growth_state import GrowthState
 from ordinate.logic.growth_votes import calibrated, choose, costs_of_removal, revoted
-
-MNIST = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "mnist"
+from tests.external import needs, required
 
 
 @settings(max_examples=20, deadline=None)
@@ -308,10 +307,10 @@ def test_images_without_a_pixel_that_varies_grow_nothing_and_say_so_by_their_acc
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not MNIST.is_dir(), reason="no folder of MNIST beside the repository")
+@needs("mnist")
 def test_six_hundred_gates_pass_95_percent_on_ten_digits_of_mnist() -> None:
     """A slice of what a thousand gates reach, as large as a slow test allows."""
-    data = digits(MNIST)
+    data = digits(required("mnist"))
     parts = [(part.images, part.labels) for part in (data.train, data.validation)]
     circuit = grow(*parts, data.threshold, GrowthSettings(gates=600, copies=2, replacements=0)).circuit
     assert circuit.num_gates <= 600
@@ -319,10 +318,10 @@ def test_six_hundred_gates_pass_95_percent_on_ten_digits_of_mnist() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not MNIST.is_dir(), reason="no folder of MNIST beside the repository")
+@needs("mnist")
 @pytest.mark.parametrize("seed", [0, 1])
 def test_thirty_gates_tell_0_from_1_of_mnist_at_99_8_percent(seed: int) -> None:
-    data = digits(MNIST, classes=(0, 1))
+    data = digits(required("mnist"), classes=(0, 1))
     parts = [(part.images, part.labels) for part in (data.train, data.validation)]
     circuit = grow(*parts, data.threshold, GrowthSettings(gates=30, seed=seed)).circuit
     assert circuit.num_gates <= 30

@@ -7,17 +7,12 @@ from pathlib import Path
 import pytest
 
 from ordinate.reservoir import Connectome
-
-_PLACES = ("shared/data/larval-drosophila", "../shared/data/larval-drosophila")
+from tests.external import required
 
 
 @pytest.fixture(scope="session")
 def larval_path() -> Path:
-    root = Path(__file__).resolve().parents[2]
-    for place in _PLACES:
-        if (root / place / "Supplementary-Data-S1.zip").is_file():
-            return root / place
-    pytest.skip("the larval connectome (Supplementary-Data-S1.zip) is not at hand")
+    return required("larval-drosophila")
 
 
 @pytest.fixture(scope="session")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,8 +16,7 @@ from ordinate.reservoir.connectome import Connectome
 from ordinate.reservoir.laterality import Laterality, laterality
 from ordinate.reservoir.laterality_sweep import sweep
 from ordinate.reservoir.nulls import mirrored, rewired
-
-SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "larval-drosophila"
+from tests.external import required
 
 
 def two_lines(own: float, other: float, through: int = 1) -> Connectome:
@@ -265,9 +263,7 @@ def test_queries_must_name_cells_on_both_sides(brain: Connectome) -> None:
 
 @pytest.fixture(scope="module")
 def larva() -> Connectome:
-    if not SHARED.is_dir():
-        pytest.skip("the larval connectome is not beside the repository (shared/data/larval-drosophila)")
-    return Connectome.larval_drosophila(SHARED)
+    return Connectome.larval_drosophila(required("larval-drosophila"))
 
 
 def test_the_larval_senses_are_ipsilateral_and_its_ascending_senses_cross(larva: Connectome) -> None:

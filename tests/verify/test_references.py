@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import json
 import math
-from pathlib import Path
 
 import pytest
 import torch
@@ -19,6 +18,7 @@ from ordinate.verify.references.biases import BiasSettings, bias, bucket, sandwi
 from ordinate.verify.references.ladders import ladder, magnitude
 from ordinate.verify.references.rotation import RotarySettings, turned
 from ordinate.verify.references.sinusoids import ARRANGEMENTS, EmbeddingSettings, sinusoid
+from tests.external import CASES
 
 SHORT, LONG = tuple(1 + 0.01 * pair for pair in range(32)), tuple(1.5 + 0.1 * pair for pair in range(32))
 SCALED = [
@@ -80,11 +80,9 @@ def test_a_turned_vector_is_that_of_the_encoding(layout, rotary_dim, place):
     assert_close(turned(x, positions, settings), ours, rtol=0, atol=1e-10)  # float64 angles of position 90,000
 
 
-def test_a_published_case_of_both_layouts(request):
-    cases = request.path.resolve().parents[2] / ".." / "shared" / "cases" / "position-cases.json"
-    if not Path(cases).exists():
-        pytest.skip("the shared cases are not here")
-    case = next(one for one in json.loads(cases.read_text()) if one["id"] == "rotary-layouts")
+def test_a_published_case_of_both_layouts():
+    cases = json.loads((CASES / "position-cases.json").read_text())
+    case = next(one for one in cases if one["id"] == "rotary-layouts")
     x = torch.tensor(case["given"]["x"], dtype=torch.float64).reshape(1, 1, 1, 8)
     for layout in ("half", "interleaved"):
         got = turned(x, torch.tensor([case["given"]["position"]]), RotarySettings.given(8, None, layout=layout))

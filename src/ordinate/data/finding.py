@@ -15,14 +15,12 @@ __all__ = ["DATA_VARIABLE", "data_folder"]
 DATA_VARIABLE = "ORDINATE_DATA"
 """The environment variable that names the folder of all data."""
 
-_NEAR = ("data", "shared/data", "../shared/data")
-
 
 def data_folder(name: str, given: str | Path | None = None) -> Path | None:
     """The folder `name` of the data, or None where there is none.
 
-    It is looked for in `given`, or else in the folder that the environment variable `ORDINATE_DATA` names, or else in `data`,
-    `shared/data` and `../shared/data` beside the working directory; the first that has it is taken.
+    It is looked for in `given`, or else in the folder that the environment variable `ORDINATE_DATA` names, or else in `data` in
+    the working directory.
 
     Args:
         name: such as "mnist" or "larval-drosophila".
@@ -34,12 +32,11 @@ def data_folder(name: str, given: str | Path | None = None) -> Path | None:
     >>> data_folder("a folder that nobody has") is None
     True
     """
-    for told, who in ((given, "data"), (os.environ.get(DATA_VARIABLE), DATA_VARIABLE)):
-        if told is not None:
-            if not Path(told).is_dir():
-                raise MissingDataError(
-                    who, expected="a folder that holds folders of data", got=str(told), hint="check the path, or leave it out"
-                )
-            folder = Path(told) / name
+    for root, argument in ((given, "data"), (os.environ.get(DATA_VARIABLE), DATA_VARIABLE)):
+        if root is not None:
+            if not Path(root).is_dir():
+                raise MissingDataError(argument, expected="a folder that holds folders of data", got=str(root))
+            folder = Path(root) / name
             return folder if folder.is_dir() else None
-    return next((Path(near) / name for near in _NEAR if (Path(near) / name).is_dir()), None)
+    folder = Path("data") / name
+    return folder if folder.is_dir() else None

@@ -12,8 +12,7 @@ from typer.testing import CliRunner
 
 from ordinate.cli.app import app
 from ordinate.reservoir import Connectome, laterality
-
-DATA = Path(__file__).resolve().parents[3].parent / "shared" / "data" / "larval-drosophila"
+from tests.external import needs, required
 
 
 def run(*words: str) -> Any:
@@ -123,9 +122,21 @@ def test_a_damaged_zip_is_told(tmp_path: Path) -> None:
     assert len(done.stderr.strip().splitlines()) == 1
 
 
-@pytest.mark.skipif(not DATA.is_dir(), reason="the larval connectome is not beside the repository")
+@needs("larval-drosophila")
 def test_the_larval_fly_is_measured_from_its_file() -> None:
-    words = ["--data", str(DATA), "--stimulus", "sensory", "--readout", "DN-VNC", "--steps", "5", "--draws", "2", "--json"]
+    words = [
+        "--data",
+        str(required("larval-drosophila")),
+        "--stimulus",
+        "sensory",
+        "--readout",
+        "DN-VNC",
+        "--steps",
+        "5",
+        "--draws",
+        "2",
+        "--json",
+    ]
     told = json.loads(run(*words).stdout)
     assert told["cells"] == {"stimulated": [211, 219], "read": [91, 91]}
     assert told["index"] == pytest.approx(-0.251, abs=5e-4)

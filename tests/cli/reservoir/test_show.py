@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from ordinate.cli.app import app
-
-DATA = Path(__file__).resolve().parents[3].parent / "shared" / "data" / "larval-drosophila"
+from tests.external import needs, required
 
 
 def show(*words: str):
@@ -46,9 +44,9 @@ def test_a_picture_is_written_whole(tmp_path):
     assert "<svg" in (tmp_path / "new" / "brain.svg").read_text()[:1000]
 
 
-@pytest.mark.skipif(not DATA.is_dir(), reason="the larval connectome is not at hand")
+@needs("larval-drosophila")
 def test_the_larval_brain_is_shown_with_its_proof_of_orientation():
-    told = json.loads(show("--data", str(DATA), "--json").stdout)
+    told = json.loads(show("--data", str(required("larval-drosophila")), "--json").stdout)
     assert (told["neurons"], told["edges"], told["synapses"]) == (2952, 110_677, 352_611)
     assert told["spectral_radius"] == pytest.approx(297.14, abs=0.005)
     assert told["leading_mode"]["by_kind"]["LN"] == pytest.approx(0.68, abs=0.005)

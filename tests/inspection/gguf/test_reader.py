@@ -22,9 +22,10 @@ from ordinate.inspection.gguf.header import Header, Tensor
 from ordinate.inspection.gguf.reader import inspect_header
 from ordinate.inspection.reading import Document
 from ordinate.inspection.record import Inspection
+from tests.external import CONFIGS
 
 gguf = pytest.importorskip("gguf")
-FACTS = Path(__file__).resolve().parents[3] / ".." / "shared" / "data" / "configs" / "facts.csv"
+FACTS = CONFIGS / "facts.csv"
 
 LLAMA = {
     "block_count": 32,
@@ -44,8 +45,6 @@ def inspected(architecture: str, keys: dict[str, Any], tensors: dict[str, list[f
 
 
 def fact(file: str, column: str) -> float:
-    if not FACTS.exists():
-        pytest.skip("../shared/data/configs is not here")
     with FACTS.open(encoding="utf-8") as rows:
         return float(next(row[column] for row in csv.DictReader(rows) if row["file"] == file))
 
