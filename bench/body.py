@@ -20,8 +20,8 @@ import numpy as np
 
 from ordinate.errors import MissingExtraError
 from ordinate.lab.machine import machine, versions
-from ordinate.reservoir.body import KinematicFly
-from ordinate.reservoir.body_neuromechfly import NeuroMechFly
+from ordinate.reservoir.body.kinematic import KinematicFly
+from ordinate.reservoir.body.neuromechfly import NeuroMechFly
 
 WARM_UP_SECONDS, MEASURED_SECONDS, STEP_SECONDS = 0.25, 0.75, 0.05
 

@@ -30,9 +30,9 @@ from scipy import sparse
 from ordinate.data import data_folder
 from ordinate.lab.machine import machine, versions
 from ordinate.reservoir import Connectome, Reservoir
-from ordinate.reservoir.compiled_run import CompiledRun
-from ordinate.reservoir.gain import normalise
-from ordinate.reservoir.layout import PAD
+from ordinate.reservoir.connectome.gain import normalise
+from ordinate.reservoir.dynamics.compiled import CompiledRun
+from ordinate.reservoir.dynamics.memory_layout import PAD
 
 BATCH = 16
 GOALS = {

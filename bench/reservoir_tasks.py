@@ -21,11 +21,11 @@ from interleaved import median_seconds
 
 from ordinate.lab.machine import machine, versions
 from ordinate.reservoir import Connectome, EchoStateRegressor, Reservoir
-from ordinate.reservoir.metrics import nrmse_by_std
-from ordinate.reservoir.tasks import Setting, Size, evaluate, task_named
-from ordinate.reservoir.tasks_chaos import mackey_glass
-from ordinate.reservoir.tasks_comparison import paired
-from ordinate.reservoir.tasks_narma import narma10
+from ordinate.reservoir.readout.metrics import nrmse_by_std
+from ordinate.reservoir.tasks.base import Setting, Size, evaluate
+from ordinate.reservoir.tasks.comparison import paired
+from ordinate.reservoir.tasks.datasets import mackey_glass, narma10
+from ordinate.reservoir.tasks.registry import task_named
 
 Series = npt.NDArray[np.float64]
 WASHOUT = 100

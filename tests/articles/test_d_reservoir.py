@@ -17,8 +17,8 @@ from ordinate.lab.claim import Inputs
 from ordinate.lab.measurement import Measurement, Role, Verdict
 from ordinate.lab.verdict import judge
 from ordinate.reservoir import Connectome, KinematicFly
-from ordinate.reservoir.body import Body, Pose
-from ordinate.reservoir.nulls import rewired
+from ordinate.reservoir.body.kinematic import Body, Pose
+from ordinate.reservoir.connectome.nulls import rewired
 from tests.external import folder, required
 
 pytestmark = pytest.mark.usefixtures("undrawn")

@@ -15,9 +15,9 @@ from ordinate.articles.d.brain import Brain
 from ordinate.lab.measurement import Measurement, Verdict
 from ordinate.lab.verdict import judge
 from ordinate.reservoir import Connectome
-from ordinate.reservoir.nulls import random_edges
-from ordinate.reservoir.tasks import Size
-from ordinate.reservoir.tasks_card import WIRINGS, Plan
+from ordinate.reservoir.connectome.nulls import random_edges
+from ordinate.reservoir.tasks.base import Size
+from ordinate.reservoir.tasks.card import WIRINGS, Plan
 
 # a small network that is told apart from random wiring: a ring in which every neuron also hears its far neighbours
 RING = Connectome(np.roll(np.eye(60), 1, axis=1) * 5 + np.roll(np.eye(60), 7, axis=1), name="a ring")

@@ -1,4 +1,4 @@
-"""The room stays light: what only some need is imported when they need it."""
+"""The package stays light, and the spellings that the documentation named still work."""
 
 from __future__ import annotations
 
@@ -13,5 +13,30 @@ def test_importing_and_running_by_scipy_brings_in_neither_numba_nor_torch_nor_pl
         "Reservoir(Connectome.synthetic(), inputs=['sensory'], impl='scipy').run([[1.0]]); "
         f"print(sorted({heavy!r} & set(sys.modules)))"
     )
-    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=True)
-    assert told.stdout.strip() == "[]"
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=True)
+    assert result.stdout.strip() == "[]"
+
+
+def test_an_old_spelling_works_and_warns_once():
+    program = (
+        "import warnings; warnings.simplefilter('error'); import ordinate.reservoir; "
+        "from ordinate.reservoir.moved import MOVED; import importlib; count = 0\n"
+        "for name in MOVED:\n"
+        "    for attempt in range(2):\n"
+        "        with warnings.catch_warnings(record=True) as caught:\n"
+        "            warnings.simplefilter('always'); importlib.import_module(f'ordinate.reservoir.{name}')\n"
+        "        count += len(caught)\n"
+        "from ordinate.reservoir.gain import normalise, tune_gain, leading_mode, spectral_radius, echo_state\n"
+        "from ordinate.reservoir.readout_online import RecursiveLeastSquares, force\n"
+        "from ordinate.reservoir.tasks_chart import save_chart\n"
+        "assert normalise is ordinate.reservoir.normalise and force is ordinate.reservoir.force\n"
+        "print(count == len(MOVED))"
+    )
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=True)
+    assert result.stdout.strip() == "True"
+
+
+def test_every_exported_name_is_there():
+    import ordinate.reservoir
+
+    assert all(hasattr(ordinate.reservoir, name) for name in ordinate.reservoir.__all__)

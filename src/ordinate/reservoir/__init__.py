@@ -4,19 +4,40 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from ordinate.reservoir.body import KinematicFly
-from ordinate.reservoir.connectome import Connectome
-from ordinate.reservoir.dynamics import LeakyRate, State
+from ordinate.reservoir.connectome import (
+    NULLS,
+    Connectome,
+    leading_mode,
+    mirrored,
+    mixing,
+    normalise,
+    random_edges,
+    relabelled,
+    rewired,
+    shuffled_weights,
+    signs,
+    spectral_radius,
+    summarise,
+)
+from ordinate.reservoir.dynamics import (
+    LeakyIntegrateAndFire,
+    LeakyRate,
+    Memristive,
+    Reservoir,
+    State,
+    echo_state,
+    tune_gain,
+)
 from ordinate.reservoir.laterality import Laterality, laterality
-from ordinate.reservoir.memristive import Memristive
-from ordinate.reservoir.readout import RidgeReadout
-from ordinate.reservoir.reservoir import Reservoir
-from ordinate.reservoir.spiking import LeakyIntegrateAndFire
+from ordinate.reservoir.moved import keep_old_spellings
+from ordinate.reservoir.readout import ClassReadout, RecursiveLeastSquares, RidgeReadout, force
 
 if TYPE_CHECKING:
-    from ordinate.reservoir.estimator import EchoStateRegressor
-    from ordinate.reservoir.estimator_classifier import EchoStateClassifier
+    from ordinate.reservoir.readout.estimators import EchoStateClassifier, EchoStateRegressor
 
 __all__ = [
+    "NULLS",
+    "ClassReadout",
     "Connectome",
     "EchoStateClassifier",
     "EchoStateRegressor",
@@ -25,17 +46,32 @@ __all__ = [
     "LeakyIntegrateAndFire",
     "LeakyRate",
     "Memristive",
+    "RecursiveLeastSquares",
     "Reservoir",
     "RidgeReadout",
     "State",
+    "echo_state",
+    "force",
     "laterality",
+    "leading_mode",
+    "mirrored",
+    "mixing",
+    "normalise",
+    "random_edges",
+    "relabelled",
+    "rewired",
+    "shuffled_weights",
+    "signs",
+    "spectral_radius",
+    "summarise",
+    "tune_gain",
 ]
 
-# scikit-learn takes longer to import than all the rest, and only these two need it
-_ESTIMATORS = {"EchoStateClassifier": "estimator_classifier", "EchoStateRegressor": "estimator"}
+keep_old_spellings()
 
 
 def __getattr__(name: str) -> Any:
-    if name in _ESTIMATORS:
-        return getattr(import_module(f"{__name__}.{_ESTIMATORS[name]}"), name)
+    # scikit-learn takes longer to import than all the rest, and only these two need it
+    if name in ("EchoStateClassifier", "EchoStateRegressor"):
+        return getattr(import_module(f"{__name__}.readout.estimators"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

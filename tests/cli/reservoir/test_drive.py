@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from ordinate.cli.app import app
-from ordinate.reservoir.body_generations import installed_generation
+from ordinate.reservoir.body.neuromechfly import installed_generation
 
 
 def run(out: Path, *words: str) -> Any:

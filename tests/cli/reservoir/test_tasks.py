@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from ordinate.cli.app import app
-from ordinate.reservoir.tasks import tasks as known
+from ordinate.reservoir.tasks.registry import tasks as known
 
 SMALL = ("--seeds", "2", "--steps", "200", "--nulls", "rewired", "--signs", "positive", "--normalisations", "input")
 

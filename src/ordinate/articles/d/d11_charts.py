@@ -8,7 +8,7 @@ import numpy as np
 
 from ordinate.lab.figures import GRID, INK, SERIES, canvas, to_svg
 from ordinate.lab.measurement import Figure
-from ordinate.reservoir.laterality import Laterality
+from ordinate.reservoir.laterality.experiment import Laterality
 
 __all__ = ["picture"]
 

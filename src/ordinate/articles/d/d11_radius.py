@@ -19,7 +19,7 @@ from ordinate.articles.d.brain import Brain
 from ordinate.articles.d.d11_charts import picture
 from ordinate.lab.claim import Inputs
 from ordinate.lab.measurement import Check, Measurement, Role, Table, Verdict
-from ordinate.reservoir.laterality import Laterality, laterality
+from ordinate.reservoir.laterality.experiment import Laterality, laterality
 
 __all__ = ["Scaling", "measure", "radius"]
 
@@ -126,7 +126,7 @@ def _scaled(brain: Brain, normalisation: str, *, backwards: bool) -> Laterality:
 
 def _by_chance(found: Laterality, generator: np.random.Generator) -> float:
     """Mean contrast over draws of a side for every output cell."""
-    from ordinate.reservoir.laterality_statistics import crossing_index, two_by_two
+    from ordinate.reservoir.laterality.measures import crossing_index, two_by_two
 
     drawn = [generator.permutation(found.is_right) for _ in range(200)]
     return float(np.mean([abs(crossing_index(two_by_two(found.activity, sides))) for sides in drawn]))

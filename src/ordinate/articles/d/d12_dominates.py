@@ -19,7 +19,7 @@ from ordinate.articles.d.d12_charts import picture
 from ordinate.lab.claim import Inputs
 from ordinate.lab.measurement import Check, Measurement, Role, Table, Verdict
 from ordinate.reservoir import Connectome
-from ordinate.reservoir.gain import leading_mode
+from ordinate.reservoir.connectome.summary import leading_mode
 
 __all__ = ["GROUPS", "STAND_INS", "Group", "dominates", "measure"]
 

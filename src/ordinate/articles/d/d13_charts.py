@@ -9,7 +9,7 @@ import numpy as np
 from ordinate.lab.figures import GRID, INK, SERIES, canvas, to_svg
 from ordinate.lab.measurement import Figure
 from ordinate.reservoir import Laterality
-from ordinate.reservoir.laterality_sweep import Sweep
+from ordinate.reservoir.laterality.experiment import Sweep
 
 __all__ = ["both_directions", "over_settings"]
 

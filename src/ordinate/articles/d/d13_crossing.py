@@ -19,7 +19,7 @@ from ordinate.articles.d.d13_charts import both_directions, over_settings
 from ordinate.lab.claim import Inputs
 from ordinate.lab.measurement import Check, Measurement, Role, Table, Verdict
 from ordinate.reservoir import Laterality, laterality
-from ordinate.reservoir.laterality_sweep import Sweep, sweep
+from ordinate.reservoir.laterality.experiment import Sweep, sweep
 
 __all__ = ["Size", "crossing", "measure"]
 

@@ -18,11 +18,10 @@ from ordinate.articles.d.d14_charts import paths, photograph
 from ordinate.errors import RefusedError
 from ordinate.lab.claim import Inputs
 from ordinate.lab.measurement import Check, Figure, Measurement, Role, Table, Verdict
-from ordinate.reservoir.body import Body, KinematicFly, Pose
-from ordinate.reservoir.body_generations import INSTALL, installed_generation
-from ordinate.reservoir.drive import Brain as DrivingBrain
-from ordinate.reservoir.drive import Drive, drive
-from ordinate.reservoir.drive_senses import Schedule, Target
+from ordinate.reservoir.body.drive import Brain as DrivingBrain
+from ordinate.reservoir.body.drive import Drive, Schedule, Target, drive
+from ordinate.reservoir.body.kinematic import Body, KinematicFly, Pose
+from ordinate.reservoir.body.neuromechfly import INSTALL, installed_generation
 
 __all__ = ["PAIRS", "Walks", "measure", "steers", "walks"]
 
@@ -125,8 +124,8 @@ def walks(name: str, body: Body) -> Walks:
 def _simulated(seed: int) -> Walks | None:
     if installed_generation() is None:
         return None
-    from ordinate.reservoir.body_camera import Film
-    from ordinate.reservoir.body_neuromechfly import NeuroMechFly
+    from ordinate.reservoir.body.camera import Film
+    from ordinate.reservoir.body.neuromechfly import NeuroMechFly
 
     with NeuroMechFly(_STEP_SECONDS, seed=seed) as fly:
         found = walks(f"NeuroMechFly ({fly.generation})", fly)

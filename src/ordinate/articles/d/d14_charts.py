@@ -7,9 +7,9 @@ from typing import Any
 
 from ordinate.lab.figures import GRID, INK, SERIES, canvas, to_svg
 from ordinate.lab.measurement import Figure
-from ordinate.reservoir.body import Pose
-from ordinate.reservoir.drive import Drive
-from ordinate.reservoir.drive_figures import draw_path
+from ordinate.reservoir.body.drive import Drive
+from ordinate.reservoir.body.figures import draw_path
+from ordinate.reservoir.body.kinematic import Pose
 
 __all__ = ["paths", "photograph"]
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from ordinate.lab.figures import canvas, to_svg
 from ordinate.lab.measurement import Figure
-from ordinate.reservoir.tasks import task_named
-from ordinate.reservoir.tasks_card import Card
-from ordinate.reservoir.tasks_chart import draw_task
+from ordinate.reservoir.tasks.card import Card, draw_task
+from ordinate.reservoir.tasks.registry import task_named
 
 __all__ = ["picture"]
 

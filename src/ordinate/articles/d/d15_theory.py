@@ -20,9 +20,10 @@ from ordinate.articles.d.d15_charts import picture
 from ordinate.lab.claim import Inputs
 from ordinate.lab.measurement import Check, Measurement, Role, Table, Verdict
 from ordinate.reservoir import Connectome
-from ordinate.reservoir.tasks import Size, task_named
-from ordinate.reservoir.tasks_card import WIRINGS, Card, Plan, draw_card
-from ordinate.reservoir.tasks_comparison import Comparison, interval, paired
+from ordinate.reservoir.tasks.base import Size
+from ordinate.reservoir.tasks.card import WIRINGS, Card, Plan, draw_card
+from ordinate.reservoir.tasks.comparison import Comparison, interval, paired
+from ordinate.reservoir.tasks.registry import task_named
 
 __all__ = ["measure", "plan_for", "silenced", "theory"]
 

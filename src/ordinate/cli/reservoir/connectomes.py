@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ordinate.reservoir.connectome import Connectome
+    from ordinate.reservoir.connectome.connectome import Connectome
 
 __all__ = ["DATA_HELP", "NEURONS_HELP", "OUTPUT_WORDS", "READOUT_HELP", "STIMULUS_HELP", "default_readout", "given_connectome"]
 
@@ -34,7 +34,7 @@ def given_connectome(data: Path | None, seed: int = 0, neurons: Path | None = No
         DataError: a file that is damaged or of no known kind.
     """
     from ordinate.errors import ArgumentError
-    from ordinate.reservoir.connectome import Connectome
+    from ordinate.reservoir.connectome.connectome import Connectome
 
     kinds = [] if data is None else [kind.lower() for kind in data.suffixes]
     edges = ".parquet" in kinds[-1:] or ".csv" in kinds[-2:]

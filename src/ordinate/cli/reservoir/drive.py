@@ -10,9 +10,8 @@ import typer
 from ordinate.cli.reservoir.connectomes import DATA_HELP, NEURONS_HELP, READOUT_HELP, STIMULUS_HELP
 
 if TYPE_CHECKING:
-    from ordinate.reservoir.body import Body
-    from ordinate.reservoir.drive import Drive
-    from ordinate.reservoir.drive_senses import Senses
+    from ordinate.reservoir.body.drive import Drive, Senses
+    from ordinate.reservoir.body.kinematic import Body
 
 __all__ = ["drive"]
 
@@ -85,9 +84,9 @@ def drive(
     from ordinate.cli.progress import bar
     from ordinate.cli.reservoir.connectomes import default_readout, given_connectome
     from ordinate.errors import ArgumentError
-    from ordinate.reservoir.drive import Brain
-    from ordinate.reservoir.drive import drive as run
-    from ordinate.reservoir.drive_figures import save_figures
+    from ordinate.reservoir.body.drive import Brain
+    from ordinate.reservoir.body.drive import drive as run
+    from ordinate.reservoir.body.figures import save_figures
 
     if window and body != "neuromechfly":
         raise ArgumentError("--window", expected="a body with legs to look at", got=body, hint="add --body neuromechfly")
@@ -122,7 +121,7 @@ def drive(
 
 def _senses(target: str | None, schedule: str | None) -> Senses:
     from ordinate.errors import ArgumentError
-    from ordinate.reservoir.drive_senses import Schedule, Target
+    from ordinate.reservoir.body.drive import Schedule, Target
 
     if target is not None and schedule is not None:
         raise ArgumentError("--target", expected="a target or a schedule", got="both", hint="leave one out")
@@ -137,19 +136,19 @@ def _senses(target: str | None, schedule: str | None) -> Senses:
 
 def _body(kind: str, step: float, seed: int) -> Body:
     from ordinate.errors import UnknownNameError
-    from ordinate.reservoir.body import KinematicFly
+    from ordinate.reservoir.body.kinematic import KinematicFly
 
     if kind not in BODIES:
         raise UnknownNameError("--body", expected=f"one of {list(BODIES)}", got=kind, hint="choose one")
     if kind == "neuromechfly":
-        from ordinate.reservoir.body_neuromechfly import NeuroMechFly
+        from ordinate.reservoir.body.neuromechfly import NeuroMechFly
 
         return NeuroMechFly(step, seed=seed)
     return KinematicFly(step) if kind == "kinematic" else KinematicFly.refitted(step)
 
 
 def _film(walker: Any, playback_speed: float, window: bool) -> Any:
-    from ordinate.reservoir.body_camera import Film, Window
+    from ordinate.reservoir.body.camera import Film, Window
 
     if window:
         Window(walker, playback_speed=playback_speed)

@@ -11,8 +11,8 @@ import typer
 from ordinate.cli.reservoir.connectomes import DATA_HELP, NEURONS_HELP, READOUT_HELP, STIMULUS_HELP
 
 if TYPE_CHECKING:
-    from ordinate.reservoir.connectome import Connectome
-    from ordinate.reservoir.laterality import Laterality
+    from ordinate.reservoir.connectome.connectome import Connectome
+    from ordinate.reservoir.laterality.experiment import Laterality
 
 __all__ = ["laterality"]
 
@@ -102,7 +102,7 @@ def _numbers(option: str, text: str, kind: Callable[[str], Any]) -> tuple[Any, .
 
 def _nulls(connectome: Connectome, chosen: Sequence[str] | None, draws: int) -> dict[str, int]:
     """So many draws of each; one of the mirrored connectome, for chance has no part in it."""
-    from ordinate.reservoir.nulls import NULLS
+    from ordinate.reservoir.connectome.nulls import NULLS
 
     if chosen is None:
         paired = bool((connectome.mate >= 0).any())
@@ -121,8 +121,8 @@ def _one(
     from ordinate.atomic_io import save_figure
     from ordinate.cli.progress import bar
     from ordinate.cli.tables import answer_json
-    from ordinate.reservoir.laterality import laterality as measured
-    from ordinate.reservoir.laterality_figures import laterality_figure
+    from ordinate.reservoir.laterality.experiment import laterality as measured
+    from ordinate.reservoir.laterality.figures import laterality_figure
 
     singular = {"steps": "steps", "gains": "gain", "normalisations": "normalisation", "thresholds": "threshold"}
     with bar("networks") as told:
@@ -202,8 +202,8 @@ def _sweep(
     from ordinate.atomic_io import save_figure
     from ordinate.cli.progress import bar
     from ordinate.cli.tables import answer, answer_json, grid
-    from ordinate.reservoir.laterality_figures import sweep_figure
-    from ordinate.reservoir.laterality_sweep import sweep
+    from ordinate.reservoir.laterality.experiment import sweep
+    from ordinate.reservoir.laterality.figures import sweep_figure
 
     with bar("networks") as told:
         found = sweep(connectome, cells[0], cells[1], **settings, **dynamics, progress=told)

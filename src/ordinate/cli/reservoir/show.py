@@ -10,9 +10,9 @@ import typer
 from ordinate.cli.reservoir.connectomes import DATA_HELP
 
 if TYPE_CHECKING:
-    from ordinate.reservoir.connectome import Connectome
-    from ordinate.reservoir.orientation import Orientation
-    from ordinate.reservoir.summary import Summary
+    from ordinate.reservoir.connectome.connectome import Connectome
+    from ordinate.reservoir.connectome.orientation import Orientation
+    from ordinate.reservoir.connectome.summary import Summary
 
 __all__ = ["show"]
 
@@ -33,7 +33,7 @@ def show(
     Exit 0, or 2 for wrong use.
     """
     from ordinate.cli.reservoir.connectomes import given_connectome
-    from ordinate.reservoir.summary import summarise
+    from ordinate.reservoir.connectome.summary import summarise
 
     if out is not None:
         from ordinate.atomic_io import picture_kind
@@ -48,7 +48,7 @@ def show(
     summary = summarise(connectome)
     if out is not None:
         from ordinate.atomic_io import save_figure
-        from ordinate.reservoir.summary_figure import summary_figure
+        from ordinate.reservoir.connectome.summary import summary_figure
 
         typer.echo(f"drawn: {save_figure(summary_figure(connectome, summary), out)}", err=True)
     if as_json:
@@ -61,7 +61,7 @@ def show(
 
 def _orientation(connectome: Connectome, data: Path | None) -> Orientation | None:
     """Only the larval supplement counts inputs and outputs apart from its matrix."""
-    from ordinate.reservoir.larval import larval_orientation
+    from ordinate.reservoir.connectome.larval import larval_orientation
 
     return larval_orientation(data) if data is not None and connectome.name == "larval Drosophila" else None
 

@@ -10,7 +10,7 @@ import typer
 from ordinate.cli.reservoir.connectomes import DATA_HELP, given_connectome
 
 if TYPE_CHECKING:
-    from ordinate.reservoir.tasks_card import Card
+    from ordinate.reservoir.tasks.card import Card
 
 __all__ = ["tasks"]
 
@@ -43,9 +43,9 @@ def tasks(
     """
     from ordinate.cli.progress import bar
     from ordinate.errors import ArgumentError
-    from ordinate.reservoir.tasks import Size
-    from ordinate.reservoir.tasks import tasks as known
-    from ordinate.reservoir.tasks_card import Plan, draw_card
+    from ordinate.reservoir.tasks.base import Size
+    from ordinate.reservoir.tasks.card import Plan, draw_card
+    from ordinate.reservoir.tasks.registry import tasks as known
 
     if listed:
         _print_list(as_json)
@@ -70,7 +70,7 @@ def tasks(
     with bar("networks") as advance:
         card = draw_card(connectome, plan, progress=advance)
     if picture is not None:
-        from ordinate.reservoir.tasks_chart import save_chart
+        from ordinate.reservoir.tasks.card import save_chart
 
         save_chart(card, picture)
         typer.echo(f"wrote {picture}", err=True)
@@ -100,7 +100,7 @@ def _check_picture(picture: Path | None) -> None:
 
 def _print_list(as_json: bool) -> None:
     from ordinate.cli.tables import answer, answer_json, grid
-    from ordinate.reservoir.tasks import tasks as known
+    from ordinate.reservoir.tasks.registry import tasks as known
 
     rows = [
         {"name": one.name, "title": one.title, "metric": one.metric, "higher_is_better": one.higher_is_better}
@@ -122,7 +122,7 @@ def _print(card: Card) -> None:
     from rich.text import Text
 
     from ordinate.cli.tables import answer, grid
-    from ordinate.reservoir.tasks import task_named
+    from ordinate.reservoir.tasks.registry import task_named
 
     table = grid("task", "signs", "normalisation", "connectome", "null", "score", "differ.", "95 % interval", "")
     last = ""

@@ -1,0 +1,312 @@
+"""A connectome: who sends how many synapses to whom, and what is known about each neuron.
+
+**Rows are presynaptic, columns postsynaptic**, everywhere in this package: `weights[i, j]` is what neuron i sends to neuron j.
+Because half of the confusion in this field is a transposed matrix, the only way to move activity is `propagate`, which computes
+`x W`: it hands activity from each neuron to the neurons it synapses on. Loaders live beside this file, one a format; null
+models, gains and signs take a connectome and give a new one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from ordinate.errors import ArgumentError, ArgumentTypeError, ShapeError
+from ordinate.reservoir.connectome.edges import read_edges
+from ordinate.reservoir.connectome.elegans import read_elegans
+from ordinate.reservoir.connectome.larval import read_larval
+from ordinate.reservoir.connectome.query import matching
+from ordinate.reservoir.connectome.spectrum import spectral_radius
+from ordinate.reservoir.connectome.synthetic import draw_synthetic
+
+__all__ = ["SIDES", "Connectome"]
+
+IntArray = npt.NDArray[np.int64]
+
+SIDES = ("left", "right", "unknown")
+
+_DEFAULT: Any = None  # which `__post_init__` fills in
+
+
+@dataclass(frozen=True, eq=False)
+class Connectome:
+    """Neurons, their directed weights, and their sides, mates, kinds and labels.
+
+    `weights[i, j]` goes from neuron i (presynaptic) to neuron j (postsynaptic). Loaders leave synapse counts as they are.
+
+    Args:
+        weights: [N, N], anything scipy can make a `csr_array` of; finite; kept without stored zeros.
+        ids: N distinct names, str or int; by default 0 .. N-1.
+        side: for each neuron "left", "right" or "unknown" (the default).
+        mate: for each neuron the index of its homolog on the other side, -1 where none; an involution.
+        kind: for each neuron its cell type, "" where unknown.
+        labels: for each neuron the further words that a query may ask for.
+        name: for messages, tables and figures.
+        assumptions: what the data do not say and was assumed here, one sentence each.
+
+    Raises:
+        ArgumentError: a matrix that is not square, NaN or infinity in it, duplicate ids, an unknown side, a mate that is
+            not mutual, or annotations that are not one a neuron.
+
+    >>> chain = Connectome([[0, 2, 0], [0, 0, 3], [0, 0, 0]], ids=["a", "b", "c"])
+    >>> chain.num_neurons, chain.num_edges, chain.num_synapses
+    (3, 2, 5.0)
+    >>> chain.propagate([1.0, 0.0, 0.0])
+    array([0., 2., 0.])
+    """
+
+    weights: sparse.csr_array
+    ids: npt.NDArray[Any] = _DEFAULT
+    side: npt.NDArray[np.str_] = _DEFAULT
+    mate: IntArray = _DEFAULT
+    kind: npt.NDArray[np.str_] = _DEFAULT
+    labels: tuple[frozenset[str], ...] = _DEFAULT
+    name: str = "connectome"
+    assumptions: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        weights = _checked_weights(self.weights)
+        count = int(weights.shape[0])
+        ids = np.arange(count) if self.ids is None else _checked_ids(self.ids, count)
+        side = np.full(count, "unknown") if self.side is None else _one_each("side", np.asarray(self.side, dtype=str), count)
+        if not np.isin(side, SIDES).all():
+            raise ArgumentError("side", expected=f"one of {SIDES}", got=str(side[~np.isin(side, SIDES)][0]), hint="rename it")
+        mate = np.full(count, -1) if self.mate is None else _checked_mate(self.mate, count)
+        kind = np.full(count, "") if self.kind is None else _one_each("kind", np.asarray(self.kind, dtype=str), count)
+        labels = (frozenset(),) * count if self.labels is None else tuple(frozenset(told) for told in self.labels)
+        _one_each("labels", labels, count)
+        for key, value in (("ids", ids), ("side", side), ("mate", mate), ("kind", kind)):
+            value = value.copy()
+            value.flags.writeable = False
+            object.__setattr__(self, key, value)
+        object.__setattr__(self, "weights", weights)
+        object.__setattr__(self, "labels", labels)
+
+    # --- what it holds -------------------------------------------------------------------------------------------------
+
+    @property
+    def num_neurons(self) -> int:
+        """Neurons N."""
+        return int(self.weights.shape[0])
+
+    @property
+    def num_edges(self) -> int:
+        """Ordered pairs of neurons with a weight other than 0."""
+        return int(self.weights.nnz)
+
+    @property
+    def num_synapses(self) -> float:
+        """The sum of all absolute weights: synapses, while the weights are counts."""
+        return float(abs(self.weights.astype(np.float64)).sum())
+
+    def __repr__(self) -> str:
+        return f"<Connectome {self.name}: {self.num_neurons:,} neurons, {self.num_edges:,} edges>"
+
+    def select(self, query: str | Iterable[Any], *, allow_empty: bool = False) -> IntArray:
+        """The sorted indices of the neurons that a query names.
+
+        Args:
+            query: words joined by `&`, `|`, `!` and parentheses, such as "sensory & olfactory & left". A word is matched
+                whole against a neuron's side, kind and labels; quote it where it holds an operator. Or indices already.
+            allow_empty: whether it may select nobody.
+
+        Raises:
+            ArgumentError: a query that cannot be read, or that selects nobody.
+            UnknownNameError: a word that no neuron carries.
+
+        >>> Connectome.synthetic().select("descending & left").size
+        8
+        """
+        return matching(query, self, allow_empty=allow_empty)
+
+    # --- what it does --------------------------------------------------------------------------------------------------
+
+    def propagate(self, x: npt.ArrayLike) -> npt.NDArray[Any]:
+        """Hand activity from each neuron to the neurons it synapses on: `y[..., j] = sum_i x[..., i] W[i, j]`.
+
+        Args:
+            x: activity of the presynaptic neurons, [..., N].
+
+        Returns:
+            What arrives at the postsynaptic neurons, [..., N].
+
+        Raises:
+            ShapeError: a last axis that is not N long.
+        """
+        activity = np.asarray(x)
+        if activity.ndim == 0 or activity.shape[-1] != self.num_neurons:
+            raise ShapeError(
+                "x", expected=f"[..., {self.num_neurons}]", got=str(list(activity.shape)), hint="one value a neuron"
+            )
+        flat = activity.reshape(-1, self.num_neurons)
+        return np.asarray(self.incoming @ flat.T).T.reshape(activity.shape)
+
+    @cached_property
+    def incoming(self) -> sparse.csr_array:
+        """The transpose in rows: each row holds what arrives at one neuron."""
+        return sparse.csr_array(self.weights.T)
+
+    def spectral_radius(self) -> float:
+        """The largest absolute eigenvalue of the directed matrix, complex ones allowed; 0 for a nilpotent matrix.
+
+        Found by implicitly restarted Arnoldi on the sparse matrix (ARPACK; Lehoucq, Sorensen and Yang 1998), within each
+        strongly connected component, whose eigenvalues together are those of the whole.
+
+        >>> round(Connectome([[0, 2], [3, 0]]).spectral_radius(), 6)
+        2.44949
+        """
+        return spectral_radius(self.weights)
+
+    # --- others made of it ---------------------------------------------------------------------------------------------
+
+    def with_weights(self, weights: Any, *, name: str) -> Connectome:
+        """The same neurons with other weights [N, N].
+
+        Raises:
+            ShapeError: weights for another number of neurons.
+        """
+        if np.shape(weights) != self.weights.shape:
+            raise ShapeError("weights", expected=str(self.weights.shape), got=str(np.shape(weights)), hint="one row a neuron")
+        return replace(self, weights=weights, name=name)
+
+    def reversed(self) -> Connectome:
+        """The connectome with every arrow turned round: activity would run from axon tips back to dendrites.
+
+        No brain does this; it is here to show what results look like when a matrix is read transposed.
+        """
+        return self.with_weights(self.weights.T, name=f"{self.name}, run backwards")
+
+    def restrict(self, neurons: str | Iterable[Any]) -> Connectome:
+        """The connectome of some neurons only, in ascending order; mates outside become -1.
+
+        Args:
+            neurons: a query, or indices.
+        """
+        keep = self.select(neurons)
+        place = np.full(self.num_neurons, -1)
+        place[keep] = np.arange(keep.size)
+        mate = np.where(self.mate[keep] >= 0, place[self.mate[keep]], -1)
+        return Connectome(
+            self.weights[keep][:, keep],
+            ids=self.ids[keep],
+            side=self.side[keep],
+            mate=mate,
+            kind=self.kind[keep],
+            labels=tuple(self.labels[index] for index in keep),
+            name=f"{self.name}, {keep.size:,} neurons",
+            assumptions=self.assumptions,
+        )
+
+    # --- where it comes from -------------------------------------------------------------------------------------------
+
+    @classmethod
+    def synthetic(cls, seed: int = 0, **settings: Any) -> Connectome:
+        """A small bilateral connectome, drawn from a seed; see `connectome.synthetic.draw_synthetic`.
+
+        >>> Connectome.synthetic(num_pairs=20).num_neurons
+        40
+        """
+        return cls(**draw_synthetic(seed, **settings))
+
+    @classmethod
+    def larval_drosophila(cls, path: str | Path, **settings: Any) -> Connectome:
+        """A larval fruit fly's brain (Winding et al. 2023); see `ordinate.reservoir.connectome.larval.read_larval`."""
+        return cls(**read_larval(path, **settings))
+
+    @classmethod
+    def c_elegans(cls, path: str | Path | None = None, **settings: Any) -> Connectome:
+        """C. elegans, out of the package `cect`; see `ordinate.reservoir.connectome.elegans.read_elegans`."""
+        return cls.from_array(**read_elegans(path, **settings))
+
+    @classmethod
+    def from_edges(cls, path: str | Path, **settings: Any) -> Connectome:
+        """A connectome from a table of edges, CSV or Parquet; see `ordinate.reservoir.connectome.edges.read_edges`."""
+        return cls(**read_edges(path, **settings))
+
+    @classmethod
+    def from_array(cls, weights: Any, **annotations: Any) -> Connectome:
+        """A connectome of a matrix [N, N] of counts, rows presynaptic: negative entries are refused, for counts have none.
+
+        Args:
+            weights: dense or sparse.
+            annotations: `ids`, `side`, `mate`, `kind`, `labels`, `name` as in the class.
+
+        Raises:
+            ArgumentError: as the class does, or a negative count.
+
+        >>> Connectome.from_array(np.eye(3)).num_edges
+        3
+        """
+        made = cls(weights, **annotations)
+        if made.num_edges and made.weights.data.min() < 0:
+            raise ArgumentError(
+                "weights", expected="counts of synapses", got=f"{made.weights.data.min()}", hint="give signs by reservoir.signs"
+            )
+        return made
+
+
+def _checked_weights(weights: Any) -> sparse.csr_array:
+    shape = np.shape(weights)
+    if len(shape) != 2 or shape[0] != shape[1]:
+        raise ShapeError(
+            "weights", expected="a square matrix [N, N]", got=str(list(shape)), hint="rows and columns are the same neurons"
+        )
+    if shape[0] == 0:
+        raise ShapeError("weights", expected="at least one neuron", got="an empty matrix", hint="look at the file or the query")
+    made = sparse.csr_array(weights, copy=True)
+    if made.dtype.kind not in "biuf":
+        raise ArgumentTypeError("weights", expected="real numbers", got=str(made.dtype), hint="convert it")
+    if made.dtype.kind == "b":
+        made = made.astype(np.uint8)
+    made.sum_duplicates()
+    if not np.isfinite(made.data).all():
+        bad = int(np.flatnonzero(~np.isfinite(made.data))[0])
+        row = int(np.searchsorted(made.indptr, bad, side="right")) - 1
+        raise ArgumentError(
+            "weights", expected="finite numbers", got=f"{made.data[bad]} at [{row}, {made.indices[bad]}]", hint="mend the file"
+        )
+    made.eliminate_zeros()
+    for part in (made.data, made.indices, made.indptr):
+        part.flags.writeable = False
+    return made
+
+
+def _one_each(name: str, values: Any, count: int) -> Any:
+    if len(values) != count:
+        raise ArgumentError(
+            name, expected=f"one for each of the {count} neurons", got=str(len(values)), hint="align it with the matrix"
+        )
+    return values
+
+
+def _checked_ids(ids: Sequence[Any] | npt.NDArray[Any], count: int) -> npt.NDArray[Any]:
+    told = _one_each("ids", np.asarray(ids), count)
+    distinct, times = np.unique(told, return_counts=True)
+    if distinct.size != count:
+        raise ArgumentError(
+            "ids", expected="distinct names", got=f"{distinct[times > 1][0]} {times.max()} times", hint="merge or rename them"
+        )
+    return np.asarray(told)
+
+
+def _checked_mate(mate: Any, count: int) -> IntArray:
+    told = np.asarray(_one_each("mate", np.asarray(mate), count), dtype=np.int64)
+    if told.min(initial=-1) < -1 or told.max(initial=-1) >= count:
+        raise ArgumentError("mate", expected=f"indices below {count}, or -1", got=str(told.max()), hint="point at neurons")
+    paired = np.flatnonzero(told >= 0)
+    wrong = paired[(told[told[paired]] != paired) | (told[paired] == paired)]
+    if wrong.size:
+        raise ArgumentError(
+            "mate",
+            expected="pairs: each the mate of its mate",
+            got=f"neuron {wrong[0]} -> {told[wrong[0]]}",
+            hint="mend the pairs",
+        )
+    return told

@@ -1,0 +1,98 @@
+"""Leaky rate units, the default dynamics, and their activations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+from ordinate.errors import ArgumentError, ArgumentTypeError, UnknownNameError
+from ordinate.reservoir.dynamics.interface import State, Wiring
+
+__all__ = ["ACTIVATIONS", "BOUNDED", "LeakyRate"]
+
+Array = npt.NDArray[Any]
+
+ACTIVATIONS: dict[str, Callable[[Array], Array]] = {
+    "tanh": np.tanh,
+    "sigmoid": special.expit,
+    "relu": lambda x: np.maximum(x, 0),
+    "identity": lambda x: x,
+    "threshold": lambda x: (x > 0).astype(x.dtype),
+}
+"""Activations by name; `threshold` fires above 0, so give the bias -threshold."""
+
+BOUNDED = frozenset({"tanh", "sigmoid", "threshold"})
+"""Those whose states cannot grow without end."""
+
+
+@dataclass(frozen=True, eq=False)
+class LeakyRate:
+    """Leaky rate units: `x(t+1) = (1 - a) x(t) + a f(gain x(t) W + input(t) W_in + bias)`.
+
+    Args:
+        leak_rate: a, in (0, 1]; a number, or one a neuron [N].
+        activation: f: "tanh", "sigmoid", "relu", "identity", "threshold", or a function of arrays.
+        bias: a number, or one a neuron [N]; nothing is added that is not given here.
+
+    Raises:
+        ArgumentError: a leak rate outside (0, 1], or a bias that is not finite.
+        UnknownNameError: an activation without a function.
+
+    Source: Jaeger 2001, GMD report 148, eq. 1.6; leaky: Jaeger, Lukosevicius, Popovici and Siewert 2007,
+    doi 10.1016/j.neunet.2007.04.016, eq. 2.
+
+    >>> LeakyRate(leak_rate=0.3).activation
+    'tanh'
+    """
+
+    leak_rate: float | Array = 1.0
+    activation: str | Callable[[Array], Array] = "tanh"
+    bias: float | Array = 0.0
+
+    def __post_init__(self) -> None:
+        leak = np.asarray(self.leak_rate, dtype=np.float64)
+        if not ((leak > 0) & (leak <= 1)).all():
+            raise ArgumentError("leak_rate", expected="above 0, up to 1", got=repr(self.leak_rate)[:60], hint="1 is no leak")
+        if not np.isfinite(np.asarray(self.bias, dtype=np.float64)).all():
+            raise ArgumentError("bias", expected="finite numbers", got=repr(self.bias)[:60], hint="mend it")
+        if isinstance(self.activation, str):
+            if self.activation not in ACTIVATIONS:
+                raise UnknownNameError(
+                    "activation",
+                    expected=f"one of {', '.join(ACTIVATIONS)}, or a function",
+                    got=self.activation,
+                    hint="choose one",
+                )
+        elif not callable(self.activation):
+            raise ArgumentTypeError("activation", expected="a name or a function", got=repr(self.activation), hint="choose one")
+
+    def __repr__(self) -> str:
+        told = {"leak_rate": self.leak_rate, "activation": self.activation, "bias": self.bias}
+        shown = {name: "[...]" if np.ndim(value) else value for name, value in told.items()}  # type: ignore[arg-type]
+        return f"LeakyRate({', '.join(f'{name}={value!r}' for name, value in shown.items())})"
+
+    @property
+    def function(self) -> Callable[[Array], Array]:
+        """f itself."""
+        return ACTIVATIONS[self.activation] if isinstance(self.activation, str) else self.activation
+
+    @property
+    def bounded(self) -> bool:
+        """Whether states cannot grow without end."""
+        return isinstance(self.activation, str) and self.activation in BOUNDED
+
+    def start(self, wiring: Wiring, shape: tuple[int, ...]) -> State:
+        """Silence."""
+        return State(np.zeros(shape, dtype=wiring.dtype))
+
+    def step(self, wiring: Wiring, state: State, drive: Array, gain: Array, generator: np.random.Generator | None) -> State:
+        """One step of the formula above."""
+        arriving = wiring.propagate(state.activity) * gain + drive + np.asarray(self.bias, dtype=wiring.dtype)
+        new = np.asarray(self.function(arriving), dtype=wiring.dtype)
+        leak = np.asarray(self.leak_rate, dtype=wiring.dtype)
+        return State(new if (leak == 1).all() else (1 - leak) * state.activity + leak * new)

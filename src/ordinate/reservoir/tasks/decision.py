@@ -1,0 +1,149 @@
+"""A perceptual decision: which of two noisy channels was stronger, told after both have fallen silent.
+
+As in the experiments with moving dots (Gold and Shadlen 2007, doi 10.1146/annurev.neuro.29.051605.113038): a cue, then evidence
+for left and right at a given coherence, then a silent delay, then the answer. Since the answer is read after the delay, only a
+network that gathers and keeps evidence can give it. What a perfect observer of the same evidence would score is known.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ordinate.errors import ArgumentError
+from ordinate.reservoir.dynamics.reservoir import Reservoir
+from ordinate.reservoir.readout.classes import ClassReadout
+from ordinate.reservoir.readout.metrics import accuracy
+from ordinate.reservoir.tasks.base import Outcome, Setting, Size
+
+__all__ = ["DecisionTask", "DecisionTrials"]
+
+FloatArray = npt.NDArray[np.float64]
+
+_COHERENCES = (0.032, 0.064, 0.128, 0.256, 0.512)
+
+
+@dataclass(frozen=True, eq=False)
+class DecisionTrials:
+    """Trials and their answers.
+
+    Args:
+        inputs: [trials, T, 3]: fixation cue, evidence for left, evidence for right.
+        answers: "left" or "right", [trials].
+        coherence: of each trial, above 0, [trials].
+    """
+
+    inputs: FloatArray
+    answers: npt.NDArray[np.str_]
+    coherence: FloatArray
+
+
+@dataclass(frozen=True)
+class DecisionTask:
+    """Trials of a cue, evidence and a delay; the score is the share of right answers, read from the last state.
+
+    At each of the `evidence` steps the channels carry (1 + c) / 2 and (1 - c) / 2, the first on the side of the answer, each
+    plus normal noise of deviation `noise`.
+
+    Args:
+        cue: steps with the fixation cue alone, which stays on until the delay has passed.
+        evidence: steps of evidence.
+        delay: silent steps afterwards.
+        noise: standard deviation in each channel and step.
+        coherences: c, drawn evenly.
+
+    Raises:
+        ArgumentError: a size below its least, or coherences outside (0, 1].
+
+    >>> task = DecisionTask()
+    >>> [round(task.ideal_accuracy(c), 3) for c in (0.032, 0.128, 0.512)]
+    [0.58, 0.791, 0.999]
+    """
+
+    cue: int = 5
+    evidence: int = 20
+    delay: int = 5
+    noise: float = 0.5
+    coherences: tuple[float, ...] = _COHERENCES
+    name: str = "decision"
+    title: str = "perceptual decision"
+    metric: str = "accuracy"
+    higher_is_better: bool = True
+    num_channels: int = 3
+
+    def __post_init__(self) -> None:
+        for name, least in (("cue", 0), ("evidence", 1), ("delay", 0), ("noise", 0)):
+            if not getattr(self, name) >= least:
+                raise ArgumentError(name, expected=f"at least {least}", got=getattr(self, name), hint="choose more")
+        if not self.coherences or not all(0 < c <= 1 for c in self.coherences):
+            raise ArgumentError("coherences", expected="shares in (0, 1]", got=self.coherences, hint="such as (0.1, 0.5)")
+
+    def ideal_accuracy(self, coherence: float) -> float:
+        """What summing both channels and comparing would score: Φ(c √evidence / (√2 noise))."""
+        if self.noise == 0:
+            return 1.0
+        return 0.5 * (1 + math.erf(coherence * math.sqrt(self.evidence) / (2 * self.noise)))
+
+    def trials(self, count: int, seed: int | np.random.Generator) -> DecisionTrials:
+        """Trials drawn from a seed.
+
+        Args:
+            count: how many, at least 1.
+            seed: or a generator.
+
+        Raises:
+            ArgumentError: fewer than one.
+        """
+        if count < 1:
+            raise ArgumentError("count", expected="at least 1 trial", got=count, hint="ask for more")
+        generator = np.random.default_rng(seed)
+        steps = self.cue + self.evidence + self.delay
+        coherence, right = generator.choice(self.coherences, count), generator.integers(0, 2, count)
+        inputs = np.zeros((count, steps, 3))
+        inputs[:, :, 0] = 1.0
+        shown = slice(self.cue, self.cue + self.evidence)
+        noise = generator.normal(0.0, self.noise, (count, self.evidence, 2))
+        for side in (0, 1):
+            strength = (1 + np.where(right == side, coherence, -coherence)) / 2
+            inputs[:, shown, 1 + side] = strength[:, None] + noise[:, :, side]
+        return DecisionTrials(inputs, np.where(right == 1, "right", "left"), coherence)
+
+    def draw(self, size: Size, seed: int) -> tuple[DecisionTrials, DecisionTrials, DecisionTrials]:
+        """Trials to fit and to choose on, a fifth as many as those stretches have steps, and to score, half as many."""
+        generator = np.random.default_rng(seed)
+        counts = (size.train // 5, size.validation // 5, size.test // 2)
+        train, validation, test = (self.trials(count, generator) for count in counts)
+        return train, validation, test
+
+    def outcomes(
+        self,
+        reservoir: Reservoir,
+        data: tuple[DecisionTrials, DecisionTrials, DecisionTrials],
+        size: Size,
+        settings: Sequence[Setting],
+        ridges: Sequence[float],
+        record: Any,
+    ) -> list[Outcome]:
+        """What each setting of a reservoir comes to."""
+        return [self._outcome(reservoir, data, setting, ridges, record) for setting in settings]
+
+    def _outcome(self, reservoir: Reservoir, data: Any, setting: Setting, ridges: Sequence[float], record: Any) -> Outcome:
+        kept = reservoir.kept(record)
+        last = [
+            reservoir.advance(setting.input_scaling * part.inputs, record=[0], gain=[setting.gain] * len(part.inputs))[
+                1
+            ].activity
+            for part in data
+        ]
+        train, validation, test = (rows[:, kept] for rows in last)
+        labels = [part.answers for part in data]
+        readouts = [ClassReadout(["left", "right"], ridge=ridge).partial_fit(train, labels[0]) for ridge in ridges]
+        scores = [accuracy(labels[1], readout.predict(validation)) for readout in readouts]
+        best = int(np.argmax(scores))
+        fitted = readouts[best].partial_fit(validation, labels[1])
+        return Outcome(scores[best], accuracy(labels[2], fitted.predict(test)), ridges[best])

