@@ -31,6 +31,18 @@ LAYERS = [
 # as long as no circle comes of it. `lab` knows no article, so `sweep` may use its figures; see also `EXCEPTIONS`.
 INSIDE: dict[str, list[list[str]]] = {
     "reservoir": [["connectome"], ["dynamics"], ["readout", "laterality"], ["tasks", "body"], ["moved"], ["__init__"]],
+    "inspection": [
+        ["records"],
+        ["gguf_header"],
+        ["files"],
+        ["reader"],
+        ["families"],
+        ["parts", "gguf_translation"],
+        ["findings"],
+        ["inspect"],
+        ["comparison", "figure"],
+        ["extension", "memory"],
+    ],
 }
 
 # Same-row imports that are wanted, with the reason.
@@ -43,7 +55,6 @@ CIRCLES_LEFT = {
     "logic",
     "position",
     "attention",
-    "inspection",
     "verify",
     "cli",
     "frequencies",

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ordinate.inspection import inspect_config
-from ordinate.inspection.record import Inspection, Part
+from ordinate.inspection.records import Inspection, Part
 
 TOLERANCE = 2e-6
 NOT_ROTARY = re.compile(r"Attention|Encoder|Config|Output|Kwargs|Model$")

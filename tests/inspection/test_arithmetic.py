@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from ordinate.inspection import inspect_config
-from ordinate.inspection.arithmetic import incomplete_pairs, wavelengths
-from ordinate.inspection.record import Cache
+from ordinate.inspection.records import Cache, incomplete_pairs, wavelengths
 
 LLAMA_8B: dict[str, Any] = {
     "model_type": "llama",

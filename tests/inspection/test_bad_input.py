@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from ordinate.errors import OrdinateError
 from ordinate.inspection import inspect_config
-from ordinate.inspection.record import Inspection
+from ordinate.inspection.records import Inspection
 from tests.external import CONFIGS
 
 FILES = sorted(CONFIGS.glob("*.json"))

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from ordinate.inspection import inspect_config
-from ordinate.inspection.difference import Difference, difference
-from ordinate.inspection.gguf.header import Header, Tensor
-from ordinate.inspection.gguf.reader import inspect_header
+from ordinate.inspection.comparison import Difference, difference
+from ordinate.inspection.gguf_header import Header, Tensor
+from ordinate.inspection.inspect import inspect_header
 from tests.external import CONFIGS, needs
 
 LLAMA: dict[str, Any] = {

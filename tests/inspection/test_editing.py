@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ordinate.errors import DataError
-from ordinate.inspection.editing import REMOVED, Edit, apply
+from ordinate.inspection.extension.editing import REMOVED, Edit, apply
 
 TEXT = """{
     "architectures": ["LlamaForCausalLM"],

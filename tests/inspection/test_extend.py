@@ -18,13 +18,13 @@ from hypothesis import strategies as st
 from ordinate.errors import ArgumentError, OrdinateError, OutputError, RefusedError
 from ordinate.frequencies import Llama3, YaRN
 from ordinate.inspection import inspect_config
-from ordinate.inspection.difference import difference
-from ordinate.inspection.document import inspect_document
-from ordinate.inspection.extend.methods import METHODS, Method, assess
-from ordinate.inspection.extend.plan import Extension, extend, write
-from ordinate.inspection.gguf.header import Header
-from ordinate.inspection.reading import Document, read_document
-from ordinate.inspection.rotation import Rotation
+from ordinate.inspection.comparison import difference
+from ordinate.inspection.extension.methods import METHODS, Method, assess
+from ordinate.inspection.extension.plan import Extension, extend, write
+from ordinate.inspection.files import Document, read_document
+from ordinate.inspection.gguf_header import Header
+from ordinate.inspection.inspect import inspect_document
+from ordinate.inspection.records import Rotation
 from tests.external import CONFIGS, needs
 
 with_configs = needs("configs")
@@ -286,14 +286,14 @@ def test_the_cost_on_short_inputs_is_measured_on_the_frequencies() -> None:
 
 
 def test_an_edit_that_reads_back_otherwise_is_not_offered(monkeypatch: pytest.MonkeyPatch) -> None:
-    import ordinate.inspection
+    import ordinate.inspection.extension.plan
 
     real = inspect_config
 
     def forgetful(source: Any, **kwargs: Any) -> Any:
         return real({key: value for key, value in source.items() if key != "rope_scaling"}, **kwargs)
 
-    monkeypatch.setattr(ordinate.inspection, "inspect_config", forgetful)
+    monkeypatch.setattr(ordinate.inspection.extension.plan, "inspect_config", forgetful)
     document = document_of(QWEN)
     found = extend(document, real(QWEN), 131072)
     refused = {each.dialect: each.refused for each in found.spellings}
@@ -519,7 +519,7 @@ def test_transformers_reads_every_offered_edit_as_this_reader_does(name: str, tm
             found = extend(document, before, length, method=method)
         except RefusedError:
             continue
-        from ordinate.inspection.editing import apply
+        from ordinate.inspection.extension.editing import apply
 
         for spelling in found.spellings:
             if not spelling.edits:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from ordinate.inspection import inspect_config
-from ordinate.inspection.record import Inspection, LayerKind
+from ordinate.inspection.records import Inspection, LayerKind
 from tests.external import CONFIGS, needs
 
 TABLE = CONFIGS / "facts.csv"

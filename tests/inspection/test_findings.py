@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ordinate.inspection import inspect_config
-from ordinate.inspection.record import Finding
+from ordinate.inspection.records import Finding
 
 LLAMA: dict[str, Any] = {
     "model_type": "llama",

@@ -14,7 +14,7 @@ import pytest
 
 from ordinate.errors import ArgumentTypeError, DataError
 from ordinate.inspection import inspect_config
-from ordinate.inspection.rotation import Rotation
+from ordinate.inspection.records import Rotation
 
 BASE: dict[str, Any] = {
     "hidden_size": 1024,

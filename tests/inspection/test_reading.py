@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ordinate.errors import DataError, MissingDataError, MissingExtraError, OrdinateError
-from ordinate.inspection.reading import DEPTH_LIMIT, SIZE_LIMIT, parse_config, read_document
+from ordinate.inspection.files import DEPTH_LIMIT, SIZE_LIMIT, parse_config, read_document
 from tests.external import CONFIGS
 
 LLAMA = {"model_type": "llama", "rope_theta": 500000.0, "max_position_embeddings": 8192}
@@ -240,7 +240,7 @@ def asked_in_a_fresh_process(
     program = (
         "import sys, json\n"
         "from ordinate.errors import OrdinateError\n"
-        "from ordinate.inspection.reading import read_document\n"
+        "from ordinate.inspection.files import read_document\n"
         "try: print(json.dumps(read_document(sys.argv[1]).config))\n"
         "except OrdinateError as error: print(type(error).__name__, error)\n"
     )

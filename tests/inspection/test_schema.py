@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ordinate.inspection import inspect_config
-from ordinate.inspection.record import SCHEMA
+from ordinate.inspection.records import SCHEMA
 from tests.external import CONFIGS
 
 ROOT = Path(__file__).resolve().parents[2]

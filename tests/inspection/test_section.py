@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from ordinate.inspection.section import Log, Section
+from ordinate.inspection.reader.section import Section
 
 
 def section(raw: dict[str, Any], **defaults: Any) -> Section:
-    return Section(raw, "text_config", defaults, "LlamaConfig", Log())
+    return Section(raw, "text_config", defaults, "LlamaConfig")
 
 
 def test_a_key_of_the_file_comes_with_its_path() -> None:
@@ -45,8 +45,8 @@ def test_null_is_absent_and_the_word_null_is_not(raw: Any) -> None:
 def test_what_is_no_count_is_unknown_and_noted_under_its_path(raw: Any) -> None:
     place = section({"n_layer": raw})
     assert not place.integer("n_layer").known
-    assert [finding.severity for finding in place.log.findings][-1] == "error"
-    assert "text_config.n_layer" in place.log.findings[-1].evidence
+    assert [finding.severity for finding in place.findings][-1] == "error"
+    assert "text_config.n_layer" in place.findings[-1].evidence
 
 
 @pytest.mark.parametrize(("raw", "read"), [(4, 4), (4.0, 4), ("4", 4)])
@@ -58,7 +58,7 @@ def test_the_same_finding_is_kept_once() -> None:
     place = section({"n_layer": "four"})
     place.integer("n_layer")
     place.integer("n_layer")
-    assert len(place.log.findings) == 1
+    assert len(place.findings) == 1
 
 
 def test_a_default_of_another_type_is_no_default() -> None:

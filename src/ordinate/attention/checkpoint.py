@@ -91,7 +91,7 @@ def load_decoder(directory: str | Path, *, dtype: torch.dtype | None = None, dev
 
 
 def _config(path: Path) -> Mapping[str, Any]:
-    from ordinate.inspection.reading import read_document
+    from ordinate.inspection.files import read_document
 
     config = read_document(path).config
     if config is None:

@@ -9,7 +9,7 @@ import typer
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from ordinate.inspection.difference import Difference
+    from ordinate.inspection.comparison import Difference
 
 __all__ = ["diff"]
 
@@ -29,9 +29,9 @@ def diff(
     """
     from ordinate.cli.tables import answer, answer_json
     from ordinate.errors import ArgumentError
-    from ordinate.inspection.difference import difference
-    from ordinate.inspection.document import inspect_document
-    from ordinate.inspection.reading import read_document
+    from ordinate.inspection.comparison import difference
+    from ordinate.inspection.files import read_document
+    from ordinate.inspection.inspect import inspect_document
 
     if a == b == "-":
         raise ArgumentError("-", expected="standard input for one of the two", got="both", hint="name a file")

@@ -9,8 +9,8 @@ import typer
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from ordinate.inspection.extend.plan import Extension
-    from ordinate.inspection.reading import Document
+    from ordinate.inspection.extension.plan import Extension
+    from ordinate.inspection.files import Document
 
 __all__ = ["extend"]
 
@@ -45,11 +45,11 @@ def extend(
 
     from ordinate.cli.tables import answer, answer_json, emit
     from ordinate.errors import ArgumentError
-    from ordinate.inspection.document import inspect_document
-    from ordinate.inspection.extend.dialects import DIALECTS, Dialect
-    from ordinate.inspection.extend.methods import METHODS, Method
-    from ordinate.inspection.extend.plan import extend as plan
-    from ordinate.inspection.reading import read_document
+    from ordinate.inspection.extension.dialects import DIALECTS, Dialect
+    from ordinate.inspection.extension.methods import METHODS, Method
+    from ordinate.inspection.extension.plan import extend as plan
+    from ordinate.inspection.files import read_document
+    from ordinate.inspection.inspect import inspect_document
 
     for option, value, allowed in (("--method", method, METHODS), ("--dialect", dialect, DIALECTS)):
         if value is not None and value not in allowed:
@@ -82,7 +82,7 @@ def _only(found: Extension, dialect: str) -> str:
 
 def _write(found: Extension, document: Document) -> None:
     from ordinate.errors import RefusedError
-    from ordinate.inspection.extend.plan import write
+    from ordinate.inspection.extension.plan import write
 
     if document.path is None or document.config is None:
         got = "standard input" if document.path is None else "a GGUF file"

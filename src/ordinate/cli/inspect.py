@@ -11,8 +11,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
 
-    from ordinate.inspection.record import Cache, Encoding, Inspection, LayerKind, Part
-    from ordinate.inspection.rotation import Rotation
+    from ordinate.inspection.records import Cache, Encoding, Inspection, LayerKind, Part, Rotation
 
 __all__ = ["inspect"]
 
@@ -38,8 +37,8 @@ def inspect(
     """
     from ordinate.cli.tables import answer, answer_json
     from ordinate.errors import ArgumentError, OrdinateError
-    from ordinate.inspection.document import inspect_document
-    from ordinate.inspection.reading import read_document
+    from ordinate.inspection.files import read_document
+    from ordinate.inspection.inspect import inspect_document
 
     if len(files) > 1 and (figure or html):
         option = "--figure" if figure else "--html"
@@ -191,7 +190,7 @@ def _add_rotation(table: Table, rotation: Rotation) -> None:
 
 def _add_frequencies(table: Table, rotation: Rotation, trained: int | None) -> None:
     from ordinate.cli.tables import shown
-    from ordinate.inspection.arithmetic import incomplete_pairs, wavelengths
+    from ordinate.inspection.records import incomplete_pairs, wavelengths
 
     scaled = rotation.scaling is not None
     before, after = rotation.unscaled_frequencies(), rotation.inverse_frequencies()

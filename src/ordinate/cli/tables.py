@@ -12,8 +12,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
 
-    from ordinate.inspection.provenance import Value
-    from ordinate.inspection.record import Finding
+    from ordinate.inspection.records import Finding, Value
 
 __all__ = [
     "answer",

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ordinate.atomic_io import atomic_write, picture_kind, save_figure
 from ordinate.errors import RefusedError
-from ordinate.inspection.arithmetic import wavelengths
-from ordinate.inspection.record import Inspection, LayerKind, Part
+from ordinate.inspection.records import Inspection, LayerKind, Part, wavelengths
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

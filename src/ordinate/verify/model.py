@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from ordinate.errors import ArgumentError, ArgumentTypeError, DataError, MissingDataError, MissingExtraError
 from ordinate.inspection import inspect_config
-from ordinate.inspection.record import Inspection, LayerKind
+from ordinate.inspection.records import Inspection, LayerKind
 from ordinate.verify.adapters.rotary import RotarySubject, adapt_rotary
 from ordinate.verify.bias import check_bias
 from ordinate.verify.decoder import check_decoder

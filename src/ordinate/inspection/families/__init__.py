@@ -21,8 +21,8 @@ from ordinate.inspection.families.latent import LATENT
 from ordinate.inspection.families.perception import PERCEPTION
 from ordinate.inspection.families.remote import REMOTE
 from ordinate.inspection.families.sound import SOUND
-from ordinate.inspection.frame import Family
-from ordinate.inspection.rotary import RotaryRule, rope
+from ordinate.inspection.reader.rotary import RotaryRule, rope
+from ordinate.inspection.reader.row_types import Family
 
 __all__ = ["FAMILIES", "GENERIC_ROTARY", "family_of", "family_of_architecture", "library"]
 

@@ -9,21 +9,20 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from ordinate.inspection.biases import alibi
-from ordinate.inspection.frame import Family, Frame, Reader, Stack
-from ordinate.inspection.heads import multi_head
-from ordinate.inspection.pattern import all_windowed, at_indices, by_index, every, leading
-from ordinate.inspection.provenance import Value
-from ordinate.inspection.record import Attention, Encoding
-from ordinate.inspection.rotary import NO_ROTATION, RotaryRule, rope
-from ordinate.inspection.section import Section
+from ordinate.inspection.reader.heads import heads_by_window, multi_head
+from ordinate.inspection.reader.layer_kinds import all_windowed, at_indices, by_index, every, leading
+from ordinate.inspection.reader.rotary import NO_ROTATION, RotaryRule, rope
+from ordinate.inspection.reader.row_types import Family, LayerGroup, Reader, Stack
+from ordinate.inspection.reader.score_encodings import alibi
+from ordinate.inspection.reader.section import Section
+from ordinate.inspection.records import Attention, Encoding, Value
 
 __all__ = ["DECODERS"]
 
 FULL, SLIDING = "full_attention", "sliding_attention"
 HALF, PAIRS = RotaryRule("half"), RotaryRule("interleaved")
 TWO_BASES = RotaryRule("half", local_base=("rope_local_base_freq",), scales=(FULL,))
-NOTHING: Reader = lambda frame: NO_ROTATION  # noqa: E731
+NOTHING: Reader = lambda group: NO_ROTATION  # noqa: E731
 
 
 def decoder(reader: Reader, origin: str = "", **stack: Any) -> Family:
@@ -38,35 +37,35 @@ def encoder(reader: Reader, origin: str = "", **stack: Any) -> Family:
     return Family((Stack((reader,), **stack),), origin=origin)
 
 
-def only_windowed(frame: Frame) -> Value:
+def only_windowed(group: LayerGroup) -> Value:
     """Layers with a window turn, the others do not (Cohere 2, EXAONE 4 and its kin)."""
-    windowed = frame.kind == SLIDING or frame.kind.endswith("/dense")
-    stated = "sliding_window" not in frame.section.raw or frame.section.has("sliding_window")
-    detail = f"{frame.origin} rotates only layers with a window"
-    return Value(windowed or not stated, "family", detail if stated else f"{frame.origin}: no window, so all layers rotate")
+    windowed = group.kind == SLIDING or group.kind.endswith("/dense")
+    stated = "sliding_window" not in group.section.raw or group.section.has("sliding_window")
+    detail = f"{group.origin} rotates only layers with a window"
+    return Value(windowed or not stated, "family", detail if stated else f"{group.origin}: no window, so all layers rotate")
 
 
-def rotating_flag(frame: Frame) -> Value:
+def rotating_flag(group: LayerGroup) -> Value:
     """`no_rope_layers` holds 1 where a layer DOES rotate (Llama 4, SmolLM3); the kind was split by it."""
     return Value(
-        not frame.kind.endswith(NOPE), "derived", f"no_rope_layers (1 = rotates), or every fourth layer: {frame.origin}"
+        not group.kind.endswith(NOPE), "derived", f"no_rope_layers (1 = rotates), or every fourth layer: {group.origin}"
     )
 
 
-def _by_bases(frame: Frame) -> Value:
+def _by_bases(group: LayerGroup) -> Value:
     """`layer_rope_theta` holds 0 or null where a layer does not rotate (Granite with windows, Muse)."""
-    return Value(not frame.kind.endswith(NOPE), "derived", f"layer_rope_theta (0 or null = none): {frame.origin}")
+    return Value(not group.kind.endswith(NOPE), "derived", f"layer_rope_theta (0 or null = none): {group.origin}")
 
 
-def unless_nulled(frame: Frame) -> Value:
+def unless_nulled(group: LayerGroup) -> Value:
     """The dictionary of a kind of layer may be null: then it does not rotate."""
-    held = frame.section.raw.get("rope_parameters", frame.section.defaults.get("rope_parameters"))
+    held = group.section.raw.get("rope_parameters", group.section.defaults.get("rope_parameters"))
     if not isinstance(held, dict) or not held:
-        nulled = "rope_parameters" in frame.section.raw
-        return Value(not nulled, "file" if nulled else "family", "rope_parameters is null" if nulled else frame.origin)
-    if frame.kind in held:
-        return Value(held[frame.kind] is not None, "file", frame.section.at(f"rope_parameters.{frame.kind}"))
-    return Value(True, "family", frame.origin)
+        nulled = "rope_parameters" in group.section.raw
+        return Value(not nulled, "file" if nulled else "family", "rope_parameters is null" if nulled else group.origin)
+    if group.kind in held:
+        return Value(held[group.kind] is not None, "file", group.section.at(f"rope_parameters.{group.kind}"))
+    return Value(True, "family", group.origin)
 
 
 NOPE = "/nope"
@@ -125,8 +124,8 @@ def _leading_dense(section: Section, kinds: list[str]) -> list[str]:
     return [f"{kind}/dense" if mlp == "dense" and kind == FULL else kind for kind, mlp in zip(kinds, listed[1], strict=True)]
 
 
-def _unless_alibi(frame: Frame) -> Encoding | None:
-    return None if frame.section.flag("alibi").value else rope(HALF)(frame)
+def _unless_alibi(group: LayerGroup) -> Encoding | None:
+    return None if group.section.flag("alibi").value else rope(HALF)(group)
 
 
 def _wide_global_heads(section: Section, kind: str, hidden_size: Value) -> Attention:
@@ -140,25 +139,6 @@ def _wide_global_heads(section: Section, kind: str, hidden_size: Value) -> Atten
         told[ours] = section.raw.get(ours) if told[ours] is None and ours == "num_key_value_heads" else told[ours]
     defaults = {**section.defaults, "head_dim": 512}
     return multi_head()(replace(section, raw=_without_nulls(told), defaults=defaults), kind, hidden_size)
-
-
-def _heads_by_window(section: Section, kind: str, hidden_size: Value) -> Attention:
-    """MiMo and Step 3.5 give layers with a window heads of their own (`swa_...`, `num_sliding_attention_heads`)."""
-    usual = multi_head()(section, kind, hidden_size)
-    if kind != SLIDING:
-        return usual
-    keys = {
-        "num_attention_heads": ("swa_num_attention_heads", "num_sliding_attention_heads"),
-        "num_key_value_heads": ("swa_num_key_value_heads",),
-        "head_dim": ("swa_head_dim",),
-        "v_head_dim": ("swa_v_head_dim",),
-    }
-    told = dict(section.raw)
-    for ours, others in keys.items():
-        held = section.find(*others)
-        if held is not None:
-            told[ours] = held[1]
-    return multi_head()(replace(section, raw=told), kind, hidden_size)
 
 
 def _override(section: Section, key: str) -> Any:
@@ -215,7 +195,7 @@ DECODERS: dict[str, Family] = {
     "falcon": Family(
         (
             Stack(
-                (_unless_alibi, alibi(before_scaling=True, when=lambda frame: bool(frame.section.flag("alibi").value))),
+                (_unless_alibi, alibi(before_scaling=True, when=lambda group: bool(group.section.flag("alibi").value))),
                 attention=multi_head(kv_rule=_falcon_groups, head_dim=()),
                 causal=True,
             ),
@@ -238,12 +218,12 @@ DECODERS: dict[str, Family] = {
     "mimo_v2_flash": decoder(
         rope(RotaryRule("half", share=0.334)),
         pattern=by_index(lambda i, n: FULL if i == 0 or (i + 1) % 6 == 0 else SLIDING),
-        attention=_heads_by_window,
+        attention=heads_by_window,
     ),
     "neomme": decoder(rope(HALF), pattern=by_index(lambda i, n: FULL if (i + 1) % 6 == 0 or i == n - 1 else SLIDING)),
     "ultrabert": encoder(rope(HALF), pattern=every((), 3), window_of=lambda width: 2 * width + 1),
     "dory": decoder(rope(HALF), pattern=by_index(lambda i, n: "mlp" if i % 2 else FULL if (i // 2 + 1) % 4 == 0 else SLIDING)),
-    "step3p5": decoder(rope(HALF), attention=_heads_by_window),
+    "step3p5": decoder(rope(HALF), attention=heads_by_window),
     # a window decides who turns
     "afmoe": decoder(rope(HALF, rotates=only_windowed), pattern=every(("global_attn_every_n_layers",), 4)),
     "cohere2": decoder(rope(PAIRS, rotates=only_windowed), pattern=every(("sliding_window_pattern",), 4)),

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ordinate.inspection.biases import alibi, buckets, disentangled, shaw, transformer_xl
-from ordinate.inspection.frame import Family, Frame, Reader, Stack
-from ordinate.inspection.heads import HEADS, multi_head
-from ordinate.inspection.pattern import nested
-from ordinate.inspection.provenance import Value
-from ordinate.inspection.rotary import RotaryRule, rope
-from ordinate.inspection.section import Section
-from ordinate.inspection.tables import fixed, learned, learned_axes, sinusoidal
+from ordinate.inspection.reader.heads import HEADS, multi_head
+from ordinate.inspection.reader.input_encodings import fixed, learned, learned_axes, sinusoidal
+from ordinate.inspection.reader.layer_kinds import nested
+from ordinate.inspection.reader.rotary import RotaryRule, rope
+from ordinate.inspection.reader.row_types import Family, LayerGroup, Reader, Stack
+from ordinate.inspection.reader.score_encodings import alibi, buckets, disentangled, shaw, transformer_xl
+from ordinate.inspection.reader.section import Section
+from ordinate.inspection.records import Value
 
 __all__ = ["ENCODERS"]
 
@@ -27,7 +27,7 @@ DECODER_KV = ("decoder_num_key_value_heads",)
 ENCODER_KV = ("encoder_num_key_value_heads",)
 DECODER_LAYERS = ("decoder_layers", "num_decoder_layers", "decoder_num_hidden_layers", "num_layers", "num_hidden_layers")
 ENCODER_LAYERS = ("encoder_layers", "num_encoder_layers", "encoder_num_hidden_layers", "num_layers", "num_hidden_layers")
-Condition = Callable[[Frame], bool]
+Condition = Callable[[LayerGroup], bool]
 
 
 def encoder(*readers: Reader, name: str = "text", causal: bool = False, **stack: Any) -> Family:
@@ -54,8 +54,8 @@ def _alike(names: str, family: Family) -> dict[str, Family]:
 def named(*names: str, key: str = "position_embedding_type", default: str = "absolute") -> Condition:
     """Whether the file's (or the family's) name of the encoding is one of `names`."""
 
-    def when(frame: Frame) -> bool:
-        name = frame.section.text(key)
+    def when(group: LayerGroup) -> bool:
+        name = group.section.text(key)
         return (name.value if name.known else default) in names
 
     return when
@@ -64,15 +64,15 @@ def named(*names: str, key: str = "position_embedding_type", default: str = "abs
 def flagged(key: str, wanted: bool = True) -> Condition:
     """Whether a flag of the file (or the family) is as wanted."""
 
-    def when(frame: Frame) -> bool:
-        return bool(frame.section.flag(key).value) is wanted
+    def when(group: LayerGroup) -> bool:
+        return bool(group.section.flag(key).value) is wanted
 
     return when
 
 
 def only_if(when: Condition, reader: Reader) -> Reader:
     """`reader` where the condition holds."""
-    return lambda frame: reader(frame) if when(frame) else None
+    return lambda group: reader(group) if when(group) else None
 
 
 def _as_groups(key: str, wanted: bool) -> Callable[[Section], Value | None]:
@@ -83,8 +83,8 @@ def _as_groups(key: str, wanted: bool) -> Callable[[Section], Value | None]:
     return rule
 
 
-def _sinusoids(frame: Frame) -> bool:
-    return bool(frame.section.flag("sinusoidal_pos_embds", "sinusoidal_embeddings").value)
+def _sinusoids(group: LayerGroup) -> bool:
+    return bool(group.section.flag("sinusoidal_pos_embds", "sinusoidal_embeddings").value)
 
 
 BERT = encoder(
@@ -134,8 +134,8 @@ ENCODERS: dict[str, Family] = {
     **_alike(
         "distilbert xlm flaubert",
         encoder(
-            learned(*ROWS, when=lambda frame: not _sinusoids(frame)),
-            only_if(lambda frame: _sinusoids(frame), sinusoidal("interleaved", "vaswani")),
+            learned(*ROWS, when=lambda group: not _sinusoids(group)),
+            only_if(lambda group: _sinusoids(group), sinusoidal("interleaved", "vaswani")),
         ),
     ),
     "esm": encoder(learned(*ROWS, skipped=2, when=named("absolute")), only_if(named("rotary"), rope(RotaryRule("half")))),
@@ -175,8 +175,8 @@ ENCODERS: dict[str, Family] = {
     **_alike("musicgen_decoder musicgen_melody_decoder", encoder(sinusoidal("half", "tensor2tensor", limit=ROWS), causal=True)),
     "bloom": encoder(alibi(), causal=True, claimed=()),
     "mpt": encoder(
-        alibi(when=lambda frame: frame.section.flag("attn_config.alibi").value is not False),
-        learned("max_seq_len", when=lambda frame: frame.section.flag("attn_config.alibi").value is False),
+        alibi(when=lambda group: group.section.flag("attn_config.alibi").value is not False),
+        learned("max_seq_len", when=lambda group: group.section.flag("attn_config.alibi").value is False),
         causal=True,
         claimed=("max_seq_len",),
     ),

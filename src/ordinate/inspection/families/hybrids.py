@@ -6,10 +6,10 @@ Their attention layers rotate, or need not: a recurrence tells order by itself. 
 from __future__ import annotations
 
 from ordinate.inspection.families.decoders import HALF, NOTHING, decoder, only_windowed, unless_nulled
-from ordinate.inspection.frame import Family, Frame
-from ordinate.inspection.pattern import at_indices, by_index, by_letters, every, periodic
-from ordinate.inspection.provenance import Value
-from ordinate.inspection.rotary import RotaryRule, rope
+from ordinate.inspection.reader.layer_kinds import at_indices, by_index, by_letters, every, periodic
+from ordinate.inspection.reader.rotary import RotaryRule, rope
+from ordinate.inspection.reader.row_types import Family, LayerGroup
+from ordinate.inspection.records import Value
 
 __all__ = ["HYBRIDS"]
 
@@ -17,13 +17,13 @@ FULL, SLIDING, LINEAR = "full_attention", "sliding_attention", "linear_attention
 LETTERS = {"M": LINEAR, "*": FULL, "-": "mlp", "E": "moe"}
 
 
-def _memory_rope(frame: Frame) -> Value:
-    flag = frame.section.flag("use_mem_rope")
+def _memory_rope(group: LayerGroup) -> Value:
+    flag = group.section.flag("use_mem_rope")
     return Value(bool(flag.value), flag.source, flag.detail)
 
 
-def _granite_hybrid(frame: Frame) -> Value:
-    name = frame.section.text("position_embedding_type")
+def _granite_hybrid(group: LayerGroup) -> Value:
+    name = group.section.text("position_embedding_type")
     return Value(name.value == "rope", name.source if name.known else "family", name.detail)
 
 

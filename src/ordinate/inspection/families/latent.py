@@ -10,14 +10,13 @@ from dataclasses import replace
 
 from ordinate.frequencies import YaRN
 from ordinate.inspection.families.decoders import NOTHING, by_no_rope_layers, decoder, rotating_flag
-from ordinate.inspection.frame import Family, Frame
-from ordinate.inspection.heads import latent, multi_head
-from ordinate.inspection.pattern import by_index, every
-from ordinate.inspection.provenance import Value, unknown
-from ordinate.inspection.record import Attention, Encoding
-from ordinate.inspection.rotary import RotaryRule, rope
-from ordinate.inspection.scaling import ScalingRead, read_scaling
-from ordinate.inspection.section import Section
+from ordinate.inspection.reader.heads import latent, multi_head
+from ordinate.inspection.reader.layer_kinds import by_index, every
+from ordinate.inspection.reader.rotary import RotaryRule, rope
+from ordinate.inspection.reader.row_types import Family, LayerGroup
+from ordinate.inspection.reader.scaling import ScalingRead, read_scaling
+from ordinate.inspection.reader.section import Section
+from ordinate.inspection.records import Attention, Encoding, Value, unknown
 
 __all__ = ["LATENT"]
 
@@ -29,20 +28,20 @@ KIMI = by_index(lambda index, count: LINEAR if index % 4 or not index else "full
 INDEXED = by_index(lambda index, count: "indexed_attention")
 
 
-def _compressed_scaling(frame: Frame) -> ScalingRead:
+def _compressed_scaling(group: LayerGroup) -> ScalingRead:
     """DeepSeek-V4 scales only layers that compress, and leaves cos and sin alone there."""
-    if frame.kind == SLIDING:
-        return ScalingRead(Value("none", "family", f"{frame.origin} scales only layers that compress"))
-    read = read_scaling(frame.section, "compress", claimed=frame.claimed)
+    if group.kind == SLIDING:
+        return ScalingRead(Value("none", "family", f"{group.origin} scales only layers that compress"))
+    read = read_scaling(group.section, "compress", claimed=group.claimed)
     if not isinstance(read.record, YaRN) or "attention_factor" in read.settings:
         return read
-    factor = Value(1.0, "family", f"{frame.origin}: cos and sin are left alone")
+    factor = Value(1.0, "family", f"{group.origin}: cos and sin are left alone")
     return ScalingRead(read.rule, {**read.settings, "attention_factor": factor}, replace(read.record, attention_factor=1.0))
 
 
-def _compressing(frame: Frame) -> Encoding | None:
-    own = ("rope_theta",) if frame.kind == SLIDING else ("compress_rope_theta",)
-    label = "main" if frame.kind == SLIDING else "compress"
+def _compressing(group: LayerGroup) -> Encoding | None:
+    own = ("rope_theta",) if group.kind == SLIDING else ("compress_rope_theta",)
+    label = "main" if group.kind == SLIDING else "compress"
     rule = RotaryRule(
         "interleaved",
         base=own,
@@ -52,7 +51,7 @@ def _compressing(frame: Frame) -> Encoding | None:
         label=lambda kind: label,
         scaling=_compressed_scaling,
     )
-    return rope(rule)(frame)
+    return rope(rule)(group)
 
 
 RATIOS = {0: SLIDING, 4: "compressed_sparse_attention", 128: "heavily_compressed_attention"}

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from ordinate.inspection.biases import image_bias
 from ordinate.inspection.families.encoders import (
     DECODER_HEADS,
     DECODER_LAYERS,
@@ -17,11 +16,12 @@ from ordinate.inspection.families.encoders import (
     flagged,
     only_if,
 )
-from ordinate.inspection.frame import Family, Reader, Stack
-from ordinate.inspection.heads import multi_head
-from ordinate.inspection.pattern import at_indices
-from ordinate.inspection.rotary import RotaryRule, rope
-from ordinate.inspection.tables import fixed, image_table
+from ordinate.inspection.reader.heads import multi_head
+from ordinate.inspection.reader.input_encodings import fixed, image_table
+from ordinate.inspection.reader.layer_kinds import at_indices
+from ordinate.inspection.reader.rotary import RotaryRule, rope
+from ordinate.inspection.reader.row_types import Family, Reader, Stack
+from ordinate.inspection.reader.score_encodings import image_bias
 
 __all__ = ["PERCEPTION"]
 
@@ -150,7 +150,7 @@ PERCEPTION: dict[str, Family] = {
         "sam_vision_model sam_hq_vision_model got_ocr2_vision deepseek_ocr2_sam_vision_model unlimited_ocr_sam_vision_model "
         "pp_chart2table_vision pp_formulanet_vision slanext_vision",
         tower(
-            image_table(when=lambda frame: frame.section.flag("use_abs_pos").value is not False),
+            image_table(when=lambda group: group.section.flag("use_abs_pos").value is not False),
             fixed("learned", "scores", "a learned vector for each displacement in height and in width, met by queries"),
         ),
     ),

@@ -8,17 +8,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from ordinate.inspection.biases import alibi
 from ordinate.inspection.families.decoders import HALF, encoder
 from ordinate.inspection.families.encoders import pair
-from ordinate.inspection.frame import Family, Frame, Reader, Stack
-from ordinate.inspection.heads import multi_head
-from ordinate.inspection.pattern import all_windowed, at_flags
-from ordinate.inspection.provenance import Value, unknown
-from ordinate.inspection.record import Attention, Encoding
-from ordinate.inspection.rotary import RotaryRule, rope
-from ordinate.inspection.section import Section
-from ordinate.inspection.tables import fixed, image_table, learned
+from ordinate.inspection.reader.heads import multi_head
+from ordinate.inspection.reader.input_encodings import fixed, image_table, learned
+from ordinate.inspection.reader.layer_kinds import all_windowed, at_flags
+from ordinate.inspection.reader.rotary import RotaryRule, rope
+from ordinate.inspection.reader.row_types import Family, LayerGroup, Reader, Stack
+from ordinate.inspection.reader.score_encodings import alibi
+from ordinate.inspection.reader.section import Section
+from ordinate.inspection.records import Attention, Encoding, Value, unknown
 
 __all__ = ["REMOTE"]
 
@@ -27,26 +26,26 @@ def _groups(section: Section) -> Value | None:
     return section.integer("multi_query_group_num") if section.flag("multi_query_attention").value else None
 
 
-def _chatglm(frame: Frame) -> Encoding | None:
+def _chatglm(group: LayerGroup) -> Encoding | None:
     """ChatGLM: the first version turns two halves by two positions, the later ones half of the head."""
-    if frame.section.flag("position_encoding_2d").value:
+    if group.section.flag("position_encoding_2d").value:
         rule = RotaryRule(
             "half", fixed_base=10000.0, axes=("position in the text", "position in the block"), sharing="ladder each"
         )
     else:
         rule = RotaryRule("interleaved", base=("rope_theta",), base_times="rope_ratio", share=0.5)
-    return rope(rule)(frame)
+    return rope(rule)(group)
 
 
-def _perception(frame: Frame) -> Encoding | None:
-    return rope(RotaryRule(None, share=1.0))(frame)
+def _perception(group: LayerGroup) -> Encoding | None:
+    return rope(RotaryRule(None, share=1.0))(group)
 
 
-def _step(frame: Frame) -> Encoding | None:
+def _step(group: LayerGroup) -> Encoding | None:
     """Step 3.5 lists a base and a share a layer; a file without the lists does not tell either."""
-    encoding = rope(HALF)(frame)
+    encoding = rope(HALF)(group)
     rotation = encoding.rotation if encoding is not None else None
-    if encoding is None or rotation is None or frame.section.has("partial_rotary_factors", "rope_parameters"):
+    if encoding is None or rotation is None or group.section.has("partial_rotary_factors", "rope_parameters"):
         return encoding
     silent = unknown("this family lists partial_rotary_factors a layer, and the file has none")
     return replace(encoding, rotation=replace(rotation, rotary_dim=silent), spec=None)
@@ -79,11 +78,11 @@ def _remote(reader: Reader, origin: str, **stack: Any) -> Family:
     return Family((Stack((reader,), causal=True, **stack),), defaults=TEXT, origin=origin)
 
 
-def _baichuan(frame: Frame) -> Encoding | None:
+def _baichuan(group: LayerGroup) -> Encoding | None:
     """Baichuan's 7B rotates, its 13B has slopes: one model type, told apart by the claimed context the 13B does not state."""
-    if frame.section.has("max_position_embeddings"):
-        return rope(HALF)(frame)
-    return alibi()(frame)
+    if group.section.has("max_position_embeddings"):
+        return rope(HALF)(group)
+    return alibi()(group)
 
 
 def _open_elm_heads(section: Section, kind: str, hidden_size: Value) -> Attention:

@@ -5,14 +5,14 @@ Rows were read in the modeling files of transformers 5.24.
 
 from __future__ import annotations
 
-from ordinate.inspection.biases import buckets, disentangled, shaw, transformer_xl
 from ordinate.inspection.families.encoders import DECODER_HEADS, ENCODER_HEADS, ENCODER_LAYERS, flagged, named, only_if
 from ordinate.inspection.families.perception import tower
-from ordinate.inspection.frame import Family, Stack
-from ordinate.inspection.heads import multi_head
-from ordinate.inspection.pattern import all_windowed
-from ordinate.inspection.rotary import RotaryRule, rope
-from ordinate.inspection.tables import convolution, fixed, learned, sinusoidal
+from ordinate.inspection.reader.heads import multi_head
+from ordinate.inspection.reader.input_encodings import convolution, fixed, learned, sinusoidal
+from ordinate.inspection.reader.layer_kinds import all_windowed
+from ordinate.inspection.reader.rotary import RotaryRule, rope
+from ordinate.inspection.reader.row_types import Family, Stack
+from ordinate.inspection.reader.score_encodings import buckets, disentangled, shaw, transformer_xl
 
 __all__ = ["SOUND"]
 

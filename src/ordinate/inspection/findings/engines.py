@@ -5,9 +5,10 @@ Each of these was seen by running transformers 5.24 on such a file; a slow test 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
-from ordinate.inspection.findings.case import Case
+from ordinate.inspection.findings.checked_part import CheckedPart
+from ordinate.inspection.records import Finding
 
 __all__ = ["CHECKS"]
 
@@ -21,100 +22,101 @@ DERIVES_NULL_HEAD = {"llama", "mistral", "mixtral", "gpt_oss", "deepseek_v3", "m
 """Types whose class computes a head for an explicit null."""
 
 
-def base_lost(case: Case) -> None:
+def base_lost(checked: CheckedPart) -> Iterator[Finding]:
     """With both dictionaries in the file transformers drops rope_parameters whole, the base with it."""
-    held, legacy = case.keys.get("rope_parameters"), case.keys.get("rope_scaling")
+    held, legacy = checked.keys.get("rope_parameters"), checked.keys.get("rope_scaling")
     if not isinstance(held, Mapping) or not isinstance(legacy, Mapping) or not legacy:
         return
     lost = {key: value for key, value in held.items() if key not in legacy and key not in ("rope_type", "type")}
     if lost:
-        case.note(
+        yield Finding(
             "transformers-drops-rope-parameters",
             "warning",
             "transformers 5 takes rope_scaling and drops rope_parameters: " + ", ".join(sorted(map(str, lost))) + " is lost",
-            {case.section.at(f"rope_parameters.{key}"): value for key, value in lost.items()} | case.present("rope_scaling"),
+            {checked.section.at(f"rope_parameters.{key}"): value for key, value in lost.items()}
+            | checked.present("rope_scaling"),
             "merge the two into rope_parameters; this reader takes what each alone says",
         )
 
 
-def base_overruled(case: Case) -> None:
+def base_overruled(checked: CheckedPart) -> Iterator[Finding]:
     """Types with a full default dictionary keep its base where the file has only rope_theta."""
-    stated = case.part.model_type.value
-    if stated not in KEEPS_OWN_PARAMETERS or case.keys.get("rope_theta") is None:
+    stated = checked.part.model_type.value
+    if stated not in KEEPS_OWN_PARAMETERS or checked.keys.get("rope_theta") is None:
         return
-    if any(isinstance(case.keys.get(key), Mapping) for key in ("rope_parameters", "rope_scaling")):
+    if any(isinstance(checked.keys.get(key), Mapping) for key in ("rope_parameters", "rope_scaling")):
         return
-    case.note(
+    yield Finding(
         "transformers-drops-base",
         "warning",
         f"transformers 5 ignores rope_theta for {stated} unless a rope dictionary stands beside it",
-        case.present("rope_theta"),
+        checked.present("rope_theta"),
         "write rope_parameters with rope_theta and the scaling",
     )
 
 
-def null_head(case: Case) -> None:
+def null_head(checked: CheckedPart) -> Iterator[Finding]:
     """An explicit null head fails in three scalings, for types whose class does not compute one."""
-    turn = case.scaled
-    if "head_dim" not in case.keys or case.keys["head_dim"] is not None or turn is None:
+    turn = checked.scaled
+    if "head_dim" not in checked.keys or checked.keys["head_dim"] is not None or turn is None:
         return
-    if turn.rule.value not in ("yarn", "dynamic", "longrope") or case.part.model_type.value in DERIVES_NULL_HEAD:
+    if turn.rule.value not in ("yarn", "dynamic", "longrope") or checked.part.model_type.value in DERIVES_NULL_HEAD:
         return
-    case.note(
+    yield Finding(
         "transformers-fails-on-null-head",
         "warning",
         f"transformers 5 fails on head_dim null under {turn.rule.value} scaling: it multiplies the null",
-        {case.section.at("head_dim"): None, turn.rule.detail: turn.rule.value},
+        {checked.section.at("head_dim"): None, turn.rule.detail: turn.rule.value},
         "leave head_dim out, or write the number",
     )
 
 
-def flat_text_ignored(case: Case) -> None:
+def flat_text_ignored(checked: CheckedPart) -> Iterator[Finding]:
     """A composite type whose text settings stand at the top level: most classes then build their default text model."""
-    stated = case.stated_type
-    if not case.main or case.part.path or stated == case.part.model_type.value or not stated:
+    stated = checked.stated_type
+    if not checked.main or checked.part.path or stated == checked.part.model_type.value or not stated:
         return
-    if case.part.model_type.source != "family" or stated in ADOPTS_FLAT_TEXT:
+    if checked.part.model_type.source != "family" or stated in ADOPTS_FLAT_TEXT:
         return
-    case.note(
+    yield Finding(
         "transformers-ignores-flat-text",
         "warning",
         f'transformers 5 reads no text settings at the top level of a "{stated}" file: it builds the default text model',
-        {"model_type": stated, **case.present("hidden_size", "num_hidden_layers", "rope_theta")},
+        {"model_type": stated, **checked.present("hidden_size", "num_hidden_layers", "rope_theta")},
         "move them into text_config",
     )
 
 
-def type_conflict_taken(case: Case) -> None:
+def type_conflict_taken(checked: CheckedPart) -> Iterator[Finding]:
     """transformers takes rope_type where type says otherwise; nothing is said."""
-    held = case.keys.get("rope_scaling")
+    held = checked.keys.get("rope_scaling")
     if not isinstance(held, Mapping):
         return
     old, new = held.get("type"), held.get("rope_type")
-    if isinstance(old, str) and isinstance(new, str) and old != new and "mrope" in (old, new) and case.turns:
-        case.note(
+    if isinstance(old, str) and isinstance(new, str) and old != new and "mrope" in (old, new) and checked.turns:
+        yield Finding(
             "two-spellings-of-type",
             "info",
             f'rope_scaling holds type "{old}" and rope_type "{new}"; both mean the same here',
-            {case.section.at("rope_scaling.type"): old, case.section.at("rope_scaling.rope_type"): new},
+            {checked.section.at("rope_scaling.type"): old, checked.section.at("rope_scaling.rope_type"): new},
             "keep rope_type",
         )
 
 
-def depends_on_length(case: Case) -> None:
+def depends_on_length(checked: CheckedPart) -> Iterator[Finding]:
     """Frequencies that change with the row's length: what was cached before the change no longer fits."""
-    turn = case.scaled
+    turn = checked.scaled
     if turn is None or not turn.depends_on_length or turn.rule.value not in ("dynamic", "longrope", "stepped-ntk"):
         return
-    claimed, original = case.part.contexts.claimed, turn.settings.get("original_context")
+    claimed, original = checked.part.contexts.claimed, turn.settings.get("original_context")
     if original is None or not original.known or (claimed.known and claimed.value <= original.value):
         return
-    case.note(
+    yield Finding(
         "frequencies-depend-on-length",
         "info",
         f"frequencies change past {original.value} tokens; transformers 5 picks them by the longest row of a batch, and keys "
         "cached before the change keep the old ones",
-        {turn.rule.detail: turn.rule.value, **case.stated(original)},
+        {turn.rule.detail: turn.rule.value, **checked.stated(original)},
         "decide the length before the first token, or refuse to cross it with a cache",
     )
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
-from ordinate.inspection.findings.case import Case
+from ordinate.inspection.findings.checked_part import CheckedPart
+from ordinate.inspection.records import Finding
 
-__all__ = ["CHECKS"]
+__all__ = ["CHECKS", "CHECKS_OF_ANY_FORMAT"]
 
 ROTARY_KEYS = (
     "rope_theta",
@@ -55,29 +57,29 @@ KNOWN = frozenset(NAMES.split())
 POSITIONAL = re.compile(r"rope|rotary|alibi|yarn|ntk|position(?!_wise)|pos_emb|sliding_window|nope|relative_att|theta$")
 
 
-def position_type_misleads(case: Case) -> None:
+def position_type_misleads(checked: CheckedPart) -> Iterator[Finding]:
     """`position_embedding_type` says another encoding than the family's code applies."""
-    name = case.keys.get("position_embedding_type")
-    if not isinstance(name, str) or not case.part.layers:
+    name = checked.keys.get("position_embedding_type")
+    if not isinstance(name, str) or not checked.part.layers:
         return
-    kinds = {one.kind.value for layer in case.part.layers for one in layer.encodings}
+    kinds = {one.kind.value for layer in checked.part.layers for one in layer.encodings}
     rotating = kinds & {"rope", "mrope", "rope2d"}
     if rotating and name in ("absolute", "relative_key", "relative_key_query"):
-        case.note(
+        yield Finding(
             "position-type-misleads",
             "warning",
             f'position_embedding_type says "{name}", but this model rotates; nothing reads the key',
-            case.present("position_embedding_type"),
+            checked.present("position_embedding_type"),
             "leave the key out; readers that trust it build a learned table",
         )
-    elif kinds == {"sinusoidal", "learned"} or "detr" in str(case.part.model_type.value):
+    elif kinds == {"sinusoidal", "learned"} or "detr" in str(checked.part.model_type.value):
         return
-    elif name in ("alibi", "rope", "rotary") and case.stated_type in BERT_LIKE:
-        case.note(
+    elif name in ("alibi", "rope", "rotary") and checked.stated_type in BERT_LIKE:
+        yield Finding(
             "stock-class-ignores-position-type",
             "warning",
-            f'stock {case.stated_type} builds a learned table whatever position_embedding_type says ("{name}")',
-            {"model_type": case.stated_type, **case.present("position_embedding_type")},
+            f'stock {checked.stated_type} builds a learned table whatever position_embedding_type says ("{name}")',
+            {"model_type": checked.stated_type, **checked.present("position_embedding_type")},
             "load it with the code the checkpoint brings along (auto_map)",
         )
 
@@ -85,66 +87,66 @@ def position_type_misleads(case: Case) -> None:
 BERT_LIKE = {"bert", "roberta", "xlm-roberta", "electra", "ernie"}
 
 
-def keys_dead(case: Case) -> None:
+def keys_dead(checked: CheckedPart) -> Iterator[Finding]:
     """Keys of a rotation in a part that does not rotate, and other keys that this file gives no effect."""
-    kinds = {one.kind.value for layer in case.part.layers for one in layer.encodings}
-    if case.part.layers and not case.turns and kinds and "rope2d" not in kinds and "rope3d" not in kinds:
-        dead = case.present(*ROTARY_KEYS)
+    kinds = {one.kind.value for layer in checked.part.layers for one in layer.encodings}
+    if checked.part.layers and not checked.turns and kinds and "rope2d" not in kinds and "rope3d" not in kinds:
+        dead = checked.present(*ROTARY_KEYS)
         if dead:
             told = " and ".join(sorted(str(kind) for kind in kinds))
-            case.note(
+            yield Finding(
                 "keys-dead",
                 "info",
                 f"keys of a rotation in a model that does not rotate (its encoding: {told})",
                 dead,
                 "nothing reads them; a reader that does gets the model wrong",
             )
-    if kinds == {"none"} and case.present("max_position_embeddings"):
-        case.note(
+    if kinds == {"none"} and checked.present("max_position_embeddings"):
+        yield Finding(
             "keys-dead",
             "info",
             "max_position_embeddings limits nothing: no layer encodes position",
-            case.present("max_position_embeddings"),
+            checked.present("max_position_embeddings"),
             "take it as a hint at the trained length",
         )
-    if "t5-bucket" in kinds and "learned" not in kinds and case.present("n_positions"):
-        case.note(
+    if "t5-bucket" in kinds and "learned" not in kinds and checked.present("n_positions"):
+        yield Finding(
             "keys-dead",
             "info",
             "n_positions limits nothing: biases depend on distances, which are clipped",
-            case.present("n_positions"),
+            checked.present("n_positions"),
             "take it as the trained length",
         )
-    if case.keys.get("use_sliding_window") is False and case.present("sliding_window"):
-        case.note(
+    if checked.keys.get("use_sliding_window") is False and checked.present("sliding_window"):
+        yield Finding(
             "keys-dead",
             "info",
             "sliding_window has no effect: use_sliding_window is false",
-            case.present("sliding_window", "use_sliding_window"),
+            checked.present("sliding_window", "use_sliding_window"),
             "readers that look at sliding_window alone build windows",
         )
-    if case.turns and case.scaled is None and case.present("original_max_position_embeddings"):
-        case.note(
+    if checked.turns and checked.scaled is None and checked.present("original_max_position_embeddings"):
+        yield Finding(
             "keys-dead",
             "info",
             "original_max_position_embeddings has no effect: nothing is scaled",
-            case.present("original_max_position_embeddings"),
+            checked.present("original_max_position_embeddings"),
             "leave it out",
         )
-    if case.keys.get("relative_attention") is False and case.present("position_buckets"):
-        case.note(
+    if checked.keys.get("relative_attention") is False and checked.present("position_buckets"):
+        yield Finding(
             "keys-dead",
             "info",
             "position_buckets has no effect: relative_attention is false",
-            case.present("position_buckets", "relative_attention"),
+            checked.present("position_buckets", "relative_attention"),
             "leave it out",
         )
 
 
-def window_never_binds(case: Case) -> None:
+def window_never_binds(checked: CheckedPart) -> Iterator[Finding]:
     """A window as wide as the claimed context hides nothing."""
-    claimed = case.part.contexts.claimed
-    for layer in case.part.layers:
+    claimed = checked.part.contexts.claimed
+    for layer in checked.part.layers:
         window = layer.window_keys
         if (
             window.known
@@ -153,44 +155,45 @@ def window_never_binds(case: Case) -> None:
             and claimed.source == "file"
             and window.value >= claimed.value
         ):
-            case.note(
+            yield Finding(
                 "window-never-binds",
                 "info",
                 f"a window of {window.value} keys hides nothing inside the claimed {claimed.value} tokens",
-                {**case.stated(window), **case.stated(claimed)},
+                {**checked.stated(window), **checked.stated(claimed)},
                 "count the layers as unwindowed",
             )
 
 
-def long_factors_unused(case: Case) -> None:
+def long_factors_unused(checked: CheckedPart) -> Iterator[Finding]:
     """LongRoPE whose claimed context is no longer than the original one never takes its long divisors."""
-    turn, claimed = case.scaled, case.part.contexts.claimed
+    turn, claimed = checked.scaled, checked.part.contexts.claimed
     if turn is None or turn.rule.value != "longrope" or not claimed.known:
         return
     original = turn.settings["original_context"]
     long, short = turn.settings["long_factor"], turn.settings["short_factor"]
     if original.known and claimed.value <= original.value and long.value != short.value:
-        case.note(
+        yield Finding(
             "long-factors-unused",
             "info",
             f"long_factor is never used inside the claimed {claimed.value} tokens, and cos and sin carry a factor of 1",
-            {**case.stated(claimed), **case.stated(original)},
+            {**checked.stated(claimed), **checked.stated(original)},
             "restore max_position_embeddings if it was edited down from the model's own",
         )
 
 
-def keys_unknown(case: Case) -> None:
+def keys_unknown(checked: CheckedPart) -> Iterator[Finding]:
     """Keys that look positional and that no reader here knows."""
-    unread = [key for key in case.keys if isinstance(key, str) and POSITIONAL.search(key) and key not in KNOWN]
-    unread = [key for key in unread if case.keys[key] is not None and not key.endswith(("_token_id", "_token_index"))]
+    unread = [key for key in checked.keys if isinstance(key, str) and POSITIONAL.search(key) and key not in KNOWN]
+    unread = [key for key in unread if checked.keys[key] is not None and not key.endswith(("_token_id", "_token_index"))]
     if unread:
-        case.note(
+        yield Finding(
             "keys-unknown",
             "info",
             "keys that look positional and are not known here: " + ", ".join(sorted(unread)),
-            case.present(*sorted(unread)),
+            checked.present(*sorted(unread)),
             "what they change is not in this reading",
         )
 
 
 CHECKS = (position_type_misleads, keys_dead, window_never_binds, long_factors_unused, keys_unknown)
+CHECKS_OF_ANY_FORMAT = (window_never_binds, long_factors_unused)

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from ordinate.inspection.findings.case import Case
+from collections.abc import Iterator
+
+from ordinate.inspection.findings.checked_part import CheckedPart
+from ordinate.inspection.records import Finding
 
 __all__ = ["CHECKS"]
 
 
-def nope_polarity(case: Case) -> None:
+def nope_polarity(checked: CheckedPart) -> Iterator[Finding]:
     """`no_rope_layers` holds 1 where a layer DOES rotate; a list of few ones was probably written the other way round."""
-    flags = case.keys.get("no_rope_layers")
+    flags = checked.keys.get("no_rope_layers")
     if not isinstance(flags, list) or not flags:
         return
-    path = case.section.at("no_rope_layers")
+    path = checked.section.at("no_rope_layers")
     if any(flag not in (0, 1) for flag in flags):
-        case.note(
+        yield Finding(
             "nope-polarity",
             "warning",
             f"{path} should hold a 0 or 1 a layer, not indices",
@@ -22,7 +25,7 @@ def nope_polarity(case: Case) -> None:
             "write one flag a layer, 1 where it rotates",
         )
     elif sum(flags) * 2 < len(flags):
-        case.note(
+        yield Finding(
             "nope-polarity",
             "warning",
             f"{path}: only {sum(flags)} of {len(flags)} layers rotate; a 1 means that a layer DOES rotate, despite the name",
@@ -31,16 +34,16 @@ def nope_polarity(case: Case) -> None:
         )
 
 
-def scaling_partial(case: Case) -> None:
+def scaling_partial(checked: CheckedPart) -> Iterator[Finding]:
     """A scaling given for the whole file that only some kinds of layer take, without the file saying so."""
-    scaled = [layer for layer in case.part.layers if layer.rotation is not None and layer.rotation.rule.value != "none"]
-    plain = [layer for layer in case.part.layers if layer.rotation is not None and layer.rotation.rule.value == "none"]
-    still = [layer for layer in case.part.layers if layer.encodings and layer.rotation is None]
-    stated = case.present("rope_scaling")
+    scaled = [layer for layer in checked.part.layers if layer.rotation is not None and layer.rotation.rule.value != "none"]
+    plain = [layer for layer in checked.part.layers if layer.rotation is not None and layer.rotation.rule.value == "none"]
+    still = [layer for layer in checked.part.layers if layer.encodings and layer.rotation is None]
+    stated = checked.present("rope_scaling")
     if not scaled or not stated or not (plain or still):
         return
     others = " and ".join(layer.name for layer in (*plain, *still))
-    case.note(
+    yield Finding(
         "scaling-partial",
         "info",
         f"the scaling reaches {' and '.join(layer.name for layer in scaled)} only; {others} take none of it",
@@ -49,31 +52,31 @@ def scaling_partial(case: Case) -> None:
     )
 
 
-def sections_ignored(case: Case) -> None:
+def sections_ignored(checked: CheckedPart) -> Iterator[Finding]:
     """Sections for several axes in a file whose stock class knows one axis."""
-    turn = next((turn for turn in case.turns if turn.sections is not None), None)
-    stated = case.stated_type
+    turn = next((turn for turn in checked.turns if turn.sections is not None), None)
+    stated = checked.stated_type
     if turn is None or turn.sections is None or stated not in ONE_AXIS:
         return
-    case.note(
+    yield Finding(
         "sections-ignored",
         "warning",
         f'the stock class of "{stated}" counts one axis: mrope_section is ignored, or its rope type refused',
-        {"model_type": stated, **case.stated(turn.sections), **case.present("target_model_type")},
+        {"model_type": stated, **checked.stated(turn.sections), **checked.present("target_model_type")},
         "serve it with the engine that it was made for; text alone comes out the same",
     )
 
 
-def scores_have_a_temperature(case: Case) -> None:
+def scores_have_a_temperature(checked: CheckedPart) -> Iterator[Finding]:
     """A factor on the scores that grows with the query's position, beside what the encoding does."""
-    keys = [key for key in ("attn_temperature_tuning", "use_logn_attn") if case.keys.get(key) in (True, 1)]
-    told = case.present(*keys)
+    keys = [key for key in ("attn_temperature_tuning", "use_logn_attn") if checked.keys.get(key) in (True, 1)]
+    told = checked.present(*keys)
     for place in ("rope_parameters", "rope_scaling"):
-        held = case.keys.get(place)
+        held = checked.keys.get(place)
         if isinstance(held, dict) and held.get("llama_4_scaling_beta"):
-            told[case.section.at(f"{place}.llama_4_scaling_beta")] = held["llama_4_scaling_beta"]
+            told[checked.section.at(f"{place}.llama_4_scaling_beta")] = held["llama_4_scaling_beta"]
     if told:
-        case.note(
+        yield Finding(
             "scores-have-a-temperature",
             "info",
             "queries far into the text are multiplied by a factor that grows with their position",

@@ -1,42 +1,39 @@
 """One section of a config, read strictly: a key gives a value with its path, a family default, or "unknown" with the reason.
 
-Configs come from strangers. A string where a number belongs, a NaN, a context of minus one: each is noted as a finding and
-read as unknown, never raised and never guessed. `null` is the same as absent everywhere.
+Configs come from strangers. A string where a number belongs, a NaN, a context of minus one: each becomes a finding of the
+section and is read as unknown, never raised and never guessed. `null` is the same as absent everywhere. A GGUF header is read
+through the same class: its keys are translated first, and `sources` says which GGUF key or tensor each value came from.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ordinate.inspection.provenance import Value, unknown
-from ordinate.inspection.record import Finding, Severity
+from ordinate.inspection.records import Finding, Severity, Source, Value, unknown
 
-__all__ = ["TOKENS_LIMIT", "Log", "Section"]
+__all__ = ["TOKENS_LIMIT", "Findings", "Section", "is_listed"]
 
 TOKENS_LIMIT = 10**9
 """No context or table of a real model reaches this."""
 
 WIDTH_LIMIT = 2**18
-"""No width of a real model reaches this; a ladder of frequencies has half as many entries, so it is worth a bound."""
+"""No width of a real model reaches this; a frequency schedule has half as many entries, so it is worth a bound."""
 
 
-@dataclass
-class Log:
-    """The findings made while reading, each once."""
-
-    findings: list[Finding] = field(default_factory=list)
+class Findings(list[Finding]):
+    """The findings of one reading, each once; a reader returns them beside what it read."""
 
     def note(self, name: str, severity: Severity, message: str, evidence: Mapping[str, Any], hint: str) -> None:
         """Keep a finding, unless the very same stands there already."""
         finding = Finding(name, severity, message, dict(evidence), hint)
-        if finding not in self.findings:
-            self.findings.append(finding)
+        if finding not in self:
+            self.append(finding)
 
 
-@dataclass(frozen=True)
+@dataclass
 class Section:
     """A dictionary of the file with its path and the defaults of the family that reads it.
 
@@ -45,27 +42,49 @@ class Section:
         path: where it stands in the file, "" for the top level.
         defaults: what the family's code takes where a key is missing.
         origin: whose defaults these are.
-        log: where findings go.
+        findings: what was wrong with the keys read so far, each once.
+        sources: source and detail by path, for keys that were translated from another format.
+        loader: whose habits apply where the file is silent.
     """
 
     raw: Mapping[str, Any]
     path: str
     defaults: Mapping[str, Any]
     origin: str
-    log: Log
+    findings: Findings = field(default_factory=Findings)
+    sources: Mapping[str, tuple[Source, str]] = field(default_factory=dict)
+    loader: str = "transformers"
+
+    def note(self, name: str, severity: Severity, message: str, evidence: Mapping[str, Any], hint: str) -> None:
+        """Keep a finding about this section."""
+        self.findings.note(name, severity, message, evidence, hint)
 
     def at(self, key: str) -> str:
-        """The path of a key of this section."""
-        return f"{self.path}.{key}" if self.path else key
+        """The path of a key of this section, in the words of the file's own format."""
+        path = f"{self.path}.{key}" if self.path else key
+        return self.sources[path][1] if path in self.sources else path
+
+    def of_layer(self, index: int, count: int, *keys: str) -> Section:
+        """The section as one layer sees it: of `keys` that list a value for each of `count` layers, that of layer `index`."""
+        listed = {key: self.raw[key] for key in keys if is_listed(self.raw.get(key), count)}
+        if not listed:
+            return self
+        sources = dict(self.sources)
+        for key in listed:
+            path = f"{self.path}.{key}" if self.path else key
+            source, detail = sources.get(path, ("file", path))
+            sources[path] = (source, f"{detail}[{index}]")
+        raw = {**self.raw, **{key: values[index] for key, values in listed.items()}}
+        return replace(self, raw=raw, sources=sources)
 
     def find(self, *keys: str) -> tuple[str, Any] | None:
         """The first of `keys` (dots descend) that is present and not null, with what stands there."""
         for key in keys:
-            held: Any = self.raw
+            value: Any = self.raw
             for step in key.split("."):
-                held = held.get(step) if isinstance(held, Mapping) else None
-            if held is not None:
-                return key, held
+                value = value.get(step) if isinstance(value, Mapping) else None
+            if value is not None:
+                return key, value
         return None
 
     def has(self, *keys: str) -> bool:
@@ -74,12 +93,13 @@ class Section:
 
     def sub(self, key: str) -> Section | None:
         """The section under `key`, where a dictionary stands."""
-        held = self.raw.get(key)
-        if not isinstance(held, Mapping):
+        value = self.raw.get(key)
+        if not isinstance(value, Mapping):
             return None
         default = self.defaults.get(key)
         defaults = default if isinstance(default, Mapping) else {}
-        return Section(held, self.at(key), defaults, self.origin, self.log)
+        path = f"{self.path}.{key}" if self.path else key
+        return replace(self, raw=value, path=path, defaults=defaults)
 
     def dictionary_expected(self, key: str) -> None:
         """Note that `key` holds something else than the dictionary it should."""
@@ -115,19 +135,23 @@ class Section:
 
     def _read(self, keys: Iterable[str], take: Callable[[str, Any], Any], fits: Callable[[Any], bool]) -> Value:
         for key in keys:
-            found = self.find(key)
-            if found is not None:
-                value = take(self.at(key), found[1])
+            present = self.find(key)
+            if present is not None:
+                value = take(self.at(key), present[1])
                 if value is None:
                     return unknown(f"{self.at(key)} holds no usable value")
-                return Value(value, "file", self.at(key))
+                return Value(value, self._source(key), self.at(key))
         for key in keys:
-            held: Any = self.defaults
+            default: Any = self.defaults
             for step in key.split("."):
-                held = held.get(step) if isinstance(held, Mapping) else None
-            if fits(held):
-                return Value(held, "family", f"default of {self.origin} for {key}")
+                default = default.get(step) if isinstance(default, Mapping) else None
+            if fits(default):
+                return Value(default, "family", f"default of {self.origin} for {key}")
         return unknown(f"no {' or '.join(keys)} in the file, and no default")
+
+    def _source(self, key: str) -> Source:
+        path = f"{self.path}.{key}" if self.path else key
+        return self.sources[path][0] if path in self.sources else "file"
 
     def _whole(self, path: str, value: Any, least: int, most: int) -> int | None:
         number = self._as_number(path, value)
@@ -161,7 +185,7 @@ class Section:
             except ValueError:
                 self._wrong_type(path, value, "a number")
                 return None
-            self.log.note(
+            self.note(
                 "number-as-text",
                 "warning",
                 f"{path} is a number written as text",
@@ -208,7 +232,7 @@ class Section:
         return list(value)
 
     def _wrong_type(self, path: str, value: Any, expected: str) -> None:
-        self.log.note(
+        self.note(
             "wrong-type",
             "error",
             f"{path} should be {expected}, not {type(value).__name__}",
@@ -217,13 +241,18 @@ class Section:
         )
 
     def _wrong_range(self, path: str, value: Any, expected: str) -> None:
-        self.log.note(
+        self.note(
             "out-of-range",
             "error",
             f"{path} should be {expected}, not {_short(value)}",
             {path: _short(value)},
             "correct the file; what depends on it is unknown here",
         )
+
+
+def is_listed(value: Any, count: int) -> bool:
+    """Whether `value` lists something for each of `count` layers."""
+    return isinstance(value, list) and len(value) >= count > 0
 
 
 def _is_whole(value: Any) -> bool:
@@ -243,6 +272,6 @@ def _short(value: Any) -> Any:
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) > 10**18:
         return f"an integer of {len(str(value)) if abs(value) < 10**4000 else 'thousands of'} digits"
     if isinstance(value, str | list | dict):
-        shown = str(value)
-        return value if len(shown) <= 80 else shown[:77] + "..."
+        text = str(value)
+        return value if len(text) <= 80 else text[:77] + "..."
     return value

@@ -15,8 +15,7 @@ from typing import Any, Literal
 
 from ordinate.errors import OrdinateError
 from ordinate.frequencies import DynamicNTK, Linear, Llama3, Scaling, YaRN
-from ordinate.inspection.record import LayerKind, Part
-from ordinate.inspection.rotation import Rotation
+from ordinate.inspection.records import LayerKind, Part, Rotation
 
 __all__ = ["METHODS", "TUNING", "Assessment", "Method", "Option", "assess", "far_layers"]
 

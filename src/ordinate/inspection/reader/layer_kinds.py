@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ordinate.inspection.frame import Stack
-from ordinate.inspection.provenance import Value, unknown
-from ordinate.inspection.section import Section
+from ordinate.inspection.reader.row_types import Stack
+from ordinate.inspection.reader.section import Section
+from ordinate.inspection.records import Value, unknown
 
 __all__ = [
     "WITHOUT_ATTENTION",
@@ -47,7 +47,13 @@ NAMES = {
 
 WINDOWED = {SLIDING, "reference_sliding_attention", "hybrid_sliding"}
 
-WITHOUT_ATTENTION = {LINEAR: "linear or state space", "conv": "convolution", "mlp": "feed-forward", "moe": "feed-forward"}
+WITHOUT_ATTENTION = {
+    LINEAR: "linear or state space",
+    "conv": "convolution",
+    "mlp": "feed-forward",
+    "moe": "feed-forward",
+    "no_attention": "feed-forward",
+}
 """Kinds of layer in which no token looks at another by position."""
 
 
@@ -62,7 +68,7 @@ def kinds_of_layers(section: Section, stack: Stack, num_layers: Value) -> list[s
             break
         kinds = [NAMES.get(name.lower(), name) for name in listed.value]
         if count is not None and len(kinds) != count:
-            section.log.note(
+            section.note(
                 "layer-list-length",
                 "info" if len(kinds) > count else "warning",
                 f"{section.at(key)} lists {len(kinds)} layers, the file counts {count}",

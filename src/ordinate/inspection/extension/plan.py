@@ -14,18 +14,82 @@ from typing import Any
 
 from ordinate.atomic_io import atomic_write, output_error
 from ordinate.errors import ArgumentError, OrdinateError, OutputError, RefusedError
-from ordinate.inspection.editing import apply
-from ordinate.inspection.extend.cost import Cost, measure
-from ordinate.inspection.extend.dialects import CONFIGS, Dialect, Spelling, llama_cpp, own_dialect, reads_scaling, spell, vllm
-from ordinate.inspection.extend.methods import Assessment, Method, Option, assess, far_layers
-from ordinate.inspection.reading import Document, parse_config
-from ordinate.inspection.record import Inspection, LayerKind
-from ordinate.inspection.rotation import Rotation
+from ordinate.inspection.comparison import Agreement, agree
+from ordinate.inspection.extension.dialects import (
+    CONFIGS,
+    Dialect,
+    Spelling,
+    llama_cpp,
+    own_dialect,
+    reads_scaling,
+    spell,
+    vllm,
+)
+from ordinate.inspection.extension.editing import apply
+from ordinate.inspection.extension.methods import Assessment, Method, Option, assess, far_layers
+from ordinate.inspection.files import Document, parse_config
+from ordinate.inspection.inspect import inspect_config
+from ordinate.inspection.records import Inspection, LayerKind, Rotation
 
-__all__ = ["SCHEMA", "Extension", "extend", "write"]
+__all__ = ["SCHEMA", "Cost", "Extension", "extend", "measure_cost", "write"]
 
 SCHEMA = "ordinate.extension/1"
 """Name and version of what `Extension.to_dict` tells."""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """How a row inside the trained context is touched.
+
+    Args:
+        length: tokens of the row that was compared.
+        pairs: rotated pairs.
+        pairs_moved: those whose frequency changes by more than 1 %.
+        largest_divisor: the largest ratio of a frequency before to the one after.
+        score_factor: the factor on all scores, from cos and sin and beyond them, relative to before.
+        agreement: the mean cosine between a key turned before and after, at powers of 4 of distance.
+    """
+
+    length: int
+    pairs: int
+    pairs_moved: int
+    largest_divisor: float
+    score_factor: float
+    agreement: tuple[Agreement, ...]
+
+    @property
+    def untouched(self) -> bool:
+        """Whether such a row is computed exactly as before."""
+        return self.pairs_moved == 0 and math.isclose(self.score_factor, 1.0, rel_tol=1e-9)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain JSON types."""
+        return {
+            "length": self.length,
+            "pairs": self.pairs,
+            "pairs_moved": self.pairs_moved,
+            "largest_divisor": self.largest_divisor,
+            "score_factor": self.score_factor,
+            "agreement": [{"distance": each.distance, "cosine": each.cosine} for each in self.agreement],
+        }
+
+
+def measure_cost(before: Rotation, after: Rotation, length: int) -> Cost | None:
+    """Compare the two on a row of `length` tokens; None where a side is unknown."""
+    old, new = before.inverse_frequencies(length), after.inverse_frequencies(length)
+    factors = [(rotation.cos_sin_factor, rotation.softmax_factor) for rotation in (before, after)]
+    if old is None or new is None or len(old) != len(new) or None in factors[0] or None in factors[1]:
+        return None
+    divisors = [x / y if y else 1.0 for x, y in zip(old, new, strict=True)]
+    scores = [cos_sin**2 * softmax for cos_sin, softmax in factors if cos_sin is not None and softmax is not None]
+    return Cost(
+        length,
+        len(old),
+        sum(abs(divisor - 1) > 0.01 for divisor in divisors),
+        max(divisors),
+        scores[1] / scores[0],
+        tuple(agree("", old, new, length)),
+    )
 
 
 @dataclass(frozen=True)
@@ -179,13 +243,11 @@ def _cost(before: Inspection, after: Inspection) -> Cost | None:
     trained = before.contexts.trained.value
     if old is None or new is None or old.rotation is None or new.rotation is None or not trained:
         return None
-    return measure(old.rotation, new.rotation, max(1, trained // 2))
+    return measure_cost(old.rotation, new.rotation, max(1, trained // 2))
 
 
 def _prove(text: str, before: Inspection, option: Option | None, length: int) -> tuple[Inspection, tuple[str, ...], str]:
     """Read the edited text and compare it with what was meant: the inspection, what was checked, and what is wrong."""
-    from ordinate.inspection import inspect_config
-
     try:
         after = inspect_config(parse_config(text.encode(), "the edited config"))
     except OrdinateError as error:

@@ -25,8 +25,8 @@ from ordinate.frequencies import (
     SteppedNTK,
     YaRN,
 )
-from ordinate.inspection.provenance import Value, unknown
-from ordinate.inspection.section import Section
+from ordinate.inspection.reader.section import Section
+from ordinate.inspection.records import Value, unknown
 
 __all__ = ["PLAIN", "ScalingRead", "dialects", "read_scaling"]
 
@@ -92,7 +92,7 @@ def read_scaling(
     held, rule = scaled[0]
     reader = READERS.get(rule.value)
     if reader is None:
-        section.log.note(
+        section.note(
             "unknown-scaling",
             "warning",
             f'{rule.detail} names a scaling this reader does not know: "{rule.value}"',
@@ -111,7 +111,7 @@ def read_scaling(
     except (OrdinateError, ArithmeticError, KeyError, TypeError, ValueError) as error:
         reason = f"it lacks {' and '.join(lacking)}" if lacking else str(error)
         stated = {value.detail: value.value for value in settings.values() if value.source == "file"}
-        section.log.note(
+        section.note(
             "scaling-unusable",
             "error",
             f"the {rule.value} scaling cannot be computed: {reason}",
@@ -130,7 +130,7 @@ def _rule(held: Section) -> Value:
     meant = {_meaning(name) for name in names.values()}
     if len(meant) > 1:
         evidence = {held.at(key): name for key, name in names.items()}
-        held.log.note(
+        held.note(
             "scaling-type-conflict",
             "error",
             " and ".join(f'{path} "{name}"' for path, name in evidence.items()) + " name different scalings",
@@ -164,7 +164,7 @@ def _unscaled(
     if isinstance(default, Mapping) and isinstance(default.get(kind), Mapping):
         default = default[kind]
     if isinstance(default, Mapping) and _meaning(str(default.get("rope_type", "default"))) != "none":
-        held = Section(default, section.at("rope_parameters"), {}, section.origin, section.log)
+        held = Section(default, section.at("rope_parameters"), {}, section.origin, section.findings)
         rule = Value(_meaning(str(default["rope_type"])), "family", f"default of {section.origin}")
         settings, make = READERS[rule.value](held, section, claimed, False)
         ours = {name: Value(value.value, "family", rule.detail) for name, value in settings.items() if value.known}
@@ -188,7 +188,7 @@ def _compare_dialects(section: Section, first: tuple[Section, Value], second: tu
         if first[0].raw[key] != second[0].raw[key]:
             differing |= {first[0].at(key): first[0].raw[key], second[0].at(key): second[0].raw[key]}
     if differing:
-        section.log.note(
+        section.note(
             "dialects-disagree",
             "warning",
             "rope_parameters and rope_scaling describe different scalings",
@@ -208,10 +208,10 @@ def _known(settings: Settings) -> dict[str, Any]:
 def _original(held: Section, section: Section, claimed: Value) -> Value:
     """The context before scaling: in the dictionary, beside it, or else the claimed one, as transformers takes it."""
     inside = held.integer("original_max_position_embeddings")
-    if inside.source == "file":
+    if inside.known and held.has("original_max_position_embeddings"):
         beside = section.integer("original_max_position_embeddings")
         if beside.source == "file" and beside.value != inside.value and held is not section:
-            section.log.note(
+            section.note(
                 "spellings-disagree",
                 "warning",
                 "two original contexts disagree",
@@ -223,7 +223,7 @@ def _original(held: Section, section: Section, claimed: Value) -> Value:
         beside = section.integer(key)
         if beside.source == "file":
             return beside
-    section.log.note(
+    section.note(
         "original-context-missing",
         "warning",
         f"{held.path} scales, but the context before scaling stands nowhere",
@@ -231,7 +231,9 @@ def _original(held: Section, section: Section, claimed: Value) -> Value:
         "add original_max_position_embeddings; readers otherwise take the claimed context, which shifts the whole ramp",
     )
     if claimed.known:
-        return Value(claimed.value, "assumed", f"no original context in the file: {claimed.detail} taken, as transformers does")
+        return Value(
+            claimed.value, "assumed", f"no original context in the file: {claimed.detail} taken, as {section.loader} does"
+        )
     return unknown("no original context in the file")
 
 

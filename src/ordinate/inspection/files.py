@@ -21,7 +21,7 @@ from typing import IO, TYPE_CHECKING, Any
 from ordinate.errors import DataError, MissingDataError, MissingExtraError, OrdinateError
 
 if TYPE_CHECKING:
-    from ordinate.inspection.gguf.header import Header
+    from ordinate.inspection.gguf_header import Header
 
 __all__ = ["DEPTH_LIMIT", "SIZE_LIMIT", "Document", "parse_config", "read_document"]
 
@@ -152,7 +152,7 @@ def _parse_stream(stream: IO[bytes], name: str, path: Path | None) -> Document:
     """JSON or GGUF, told apart by the first bytes, whatever the file is called."""
     start = stream.read(len(_GGUF))
     if start == _GGUF:
-        from ordinate.inspection.gguf.header import read_header
+        from ordinate.inspection.gguf_header import read_header
 
         return Document(name, path, header=read_header(stream, name))
     if path is not None and stat.S_ISREG(os.fstat(stream.fileno()).st_mode):

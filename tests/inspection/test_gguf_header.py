@@ -19,8 +19,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ordinate.errors import DataError
-from ordinate.inspection.gguf.header import MAGIC, Header, Skipped, read_header
-from ordinate.inspection.reading import read_document
+from ordinate.inspection.files import read_document
+from ordinate.inspection.gguf_header import MAGIC, Header, Skipped, read_header
 
 gguf = pytest.importorskip("gguf")
 
@@ -195,7 +195,7 @@ def test_a_damaged_header_gives_a_header_or_one_line(changes: list[tuple[int, in
 def test_a_header_read_from_a_pipe_is_the_same(tmp_path: Path) -> None:
     path = written(tmp_path / "model.gguf")
     program = (
-        "from ordinate.inspection.reading import read_document\n"
+        "from ordinate.inspection.files import read_document\n"
         "header = read_document('-').header\n"
         "print(header.metadata['llama.rope.freq_base'], header.num_tensors)"
     )

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ordinate.inspection.arithmetic import bytes_per_value, cache_of, parameters_on_position
-from ordinate.inspection.frame import Frame, Stack
-from ordinate.inspection.heads import layer_without_attention
-from ordinate.inspection.pattern import WITHOUT_ATTENTION, kinds_of_layers, window_keys
-from ordinate.inspection.provenance import Value, unknown
-from ordinate.inspection.record import Attention, Contexts, LayerKind, Part
-from ordinate.inspection.section import Log, Section
-from ordinate.inspection.sections import Found
+from ordinate.inspection.reader.costs import bytes_per_value, cache_of, parameters_on_position
+from ordinate.inspection.reader.heads import HEAD_DIM, HEADS, KV_HEADS, layer_without_attention
+from ordinate.inspection.reader.layer_kinds import WITHOUT_ATTENTION, kinds_of_layers, window_keys
+from ordinate.inspection.reader.row_types import Family, LayerGroup, PartSource, Stack
+from ordinate.inspection.reader.section import Section, is_listed
+from ordinate.inspection.records import Attention, Contexts, LayerKind, Part, Value, unknown
 
 __all__ = ["assemble"]
 
@@ -19,15 +17,14 @@ FULL = "full_attention"
 LAYERS_LIMIT = 10_000
 
 
-def assemble(found: Found, top: Section, log: Log) -> Part:
-    """Run the readers of a part's family.
+def assemble(source: PartSource, top: Section) -> Part:
+    """Run the readers of a part's family; what is wrong with the settings they read goes to the section's findings.
 
     Args:
-        found: the section with its family.
+        source: the section with its family.
         top: the section of the whole file's main part, whose dtype holds where the part states none.
-        log: where findings go.
     """
-    section, family = found.section, found.family
+    section, family = source.section, source.family
     layers: list[LayerKind] = []
     caching: list[LayerKind] = []
     num_layers, hidden, claimed = unknown(family.unknown), unknown(family.unknown), unknown(family.unknown)
@@ -40,21 +37,20 @@ def assemble(found: Found, top: Section, log: Log) -> Part:
             num_layers, hidden, claimed = count, width, reach
         elif not claimed.known or (stack.causal and reach.known):
             claimed = reach
-        kinds = _layers(section, stack, family.origin, count, width, reach, trained)
+        kinds = _layers(section, family, stack, count, width, reach, trained)
         layers += kinds
         if stack.causal:
             caching += [kind for kind in _without_sharers(section, kinds, count) if _keeps(kind)]
     layers.sort(key=_standing)
-    contexts = _contexts(layers, claimed, trained)
-    cache = cache_of(caching, bytes_per_value(section, top), claimed)
+    cache = cache_of(caching, family.cached_bytes or bytes_per_value(section, top), claimed, state_bytes=family.state_bytes)
     return Part(
-        found.name,
+        source.name,
         section.path,
-        found.model_type,
+        source.model_type,
         tuple(layers),
         num_layers,
         hidden,
-        contexts,
+        _contexts(layers, claimed, trained),
         cache,
         parameters_on_position(layers) if layers else unknown(family.unknown or "the encoding is unknown"),
     )
@@ -100,28 +96,36 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
+PER_LAYER = (*HEADS, *KV_HEADS, *HEAD_DIM, "v_head_dim")
+"""Keys under which some files list a value for each layer."""
+
+
 def _layers(
-    section: Section, stack: Stack, origin: str, count: Value, width: Value, claimed: Value, trained: Value | None
+    section: Section, family: Family, stack: Stack, count: Value, width: Value, claimed: Value, trained: Value | None
 ) -> list[LayerKind]:
+    """The layers of a stack, those together that are of one kind and have the same heads."""
     kinds = kinds_of_layers(section, stack, count)
     if kinds is None:
         kinds = [FULL] * count.value if count.known else None
     if kinds is not None and stack.mark is not None:
         kinds = stack.mark(section, kinds)
-    grouped: dict[str, list[int]] = {}
+    listed = [key for key in PER_LAYER if kinds is not None and is_listed(section.raw.get(key), len(kinds))]
+    grouped: dict[tuple[str, str], list[int]] = {}
     for index, kind in enumerate(kinds if kinds is not None else [FULL]):
-        grouped.setdefault(kind, []).append(index)
-    made = []
-    for kind, listed in grouped.items():
-        indices = tuple(listed) if kinds is not None else ()
-        made.append(_kind_of_layer(section, stack, origin, kind, indices, width, claimed, trained))
-    return made
+        heads = repr([section.raw[key][index] for key in listed])
+        grouped.setdefault((kind, heads), []).append(index)
+    layers = []
+    for (kind, _), members in grouped.items():
+        seen = section.of_layer(members[0], len(kinds), *listed) if kinds is not None else section
+        indices = tuple(members) if kinds is not None else ()
+        layers.append(_layer_kind(seen, family, stack, kind, indices, width, claimed, trained))
+    return layers
 
 
-def _kind_of_layer(
+def _layer_kind(
     section: Section,
+    family: Family,
     stack: Stack,
-    origin: str,
     kind: str,
     indices: tuple[int, ...],
     width: Value,
@@ -133,17 +137,29 @@ def _kind_of_layer(
     no_window = Value(None, "family", "no window in these layers")
     if kind in WITHOUT_ATTENTION:
         sort = WITHOUT_ATTENTION[kind]
-        state = (
-            unknown("the size of the state is not modelled") if sort.startswith(("linear", "conv")) else Value(0, "family", "")
+        return LayerKind(
+            name,
+            indices,
+            (),
+            layer_without_attention(sort, _state(section, stack, kind, sort, width), family.origin),
+            no_window,
         )
-        return LayerKind(name, indices, (), layer_without_attention(sort, state, origin), no_window)
     attention = stack.attention(section, kind, width) if stack.attention is not None else _no_heads()
     if kind == "cross_attention":
         return LayerKind(name, indices, (), _crossing(attention), no_window)
-    frame = Frame(section, stack, origin, kind, indices, attention, width, claimed, trained)
-    encodings = tuple(encoding for reader in stack.readers if (encoding := reader(frame)) is not None)
+    group = LayerGroup(section, stack, family.origin, kind, indices, attention, width, claimed, trained)
+    encodings = tuple(encoding for reader in stack.readers if (encoding := reader(group)) is not None)
     window = window_keys(section, stack, kind.removesuffix("/nope"))
     return LayerKind(name, indices, encodings, attention, window, stack.name)
+
+
+def _state(section: Section, stack: Stack, kind: str, sort: str, width: Value) -> Value:
+    """Numbers that a layer without attention keeps."""
+    if not sort.startswith(("linear", "conv")):
+        return Value(0, "family", "")
+    if stack.state is None:
+        return unknown("the size of the state is not modelled")
+    return stack.state(section, kind, width)
 
 
 def _no_heads() -> Attention:

@@ -8,10 +8,19 @@ Windows and NoPE layers follow `load_hparams` and the graph builders (src/models
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
-__all__ = ["ARCHITECTURES", "INTERLEAVED_AXES", "Architecture", "Windows"]
+from ordinate.inspection.reader.heads import heads_by_window, latent, multi_head
+from ordinate.inspection.reader.input_encodings import learned
+from ordinate.inspection.reader.rotary import NO_ROTATION, RotaryRule, rope
+from ordinate.inspection.reader.row_types import Family, LayerGroup, Reader, Stack
+from ordinate.inspection.reader.score_encodings import alibi, buckets
+from ordinate.inspection.reader.section import Section
+from ordinate.inspection.records import Value, unknown
+
+__all__ = ["ARCHITECTURES", "Architecture", "Windows", "family_of_file"]
 
 Kind = Literal["rope", "mrope", "learned", "alibi", "t5-bucket", "none", "unknown"]
 
@@ -114,4 +123,86 @@ ARCHITECTURES: dict[str, Architecture] = {
 }
 
 INTERLEAVED_AXES = frozenset({"qwen3vl", "qwen3vlmoe", "qwen35", "qwen35moe"})
-"""LLAMA_ROPE_TYPE_IMROPE: the axes take turns along one ladder of frequencies instead of having a section each."""
+"""LLAMA_ROPE_TYPE_IMROPE: the axes take turns along one schedule of frequencies instead of having a section each."""
+
+HALF_PRECISION = Value(2, "assumed", "llama.cpp keeps float16 unless --cache-type-k and --cache-type-v say otherwise")
+DEEPSEEK = ("deepseek2", "deepseek2-ocr", "deepseek32", "glm-dsa", "mistral4")
+
+
+def family_of_file(name: str, rules: Architecture, kind: str, config: Mapping[str, Any]) -> Family:
+    """The row that reads a translated file.
+
+    Args:
+        name: its architecture.
+        rules: what llama.cpp's code fixes for it.
+        kind: how its layers encode position.
+        config: the translated keys.
+    """
+    origin = f"llama.cpp's code of {name}"
+    if kind == "unknown":
+        return Family(origin=origin, unknown=f"the position code of {name or 'this file'} has not been read")
+    windows = rules.windows
+    local = windows is not None and (windows.base > 0 or "rope_local_base_freq" in config)
+    defaults: dict[str, Any] = {"rope_theta": 10000.0}
+    if windows is not None and windows.base:
+        defaults["rope_local_base_freq"] = windows.base
+    rule = RotaryRule(
+        rules.layout or "half",
+        local_base=("rope_local_base_freq",) if local else (),
+        local_count=("swa_rotary_dim",) if windows is not None else (),
+        scales=("full_attention", "full_attention/nope") if windows is not None and not windows.scaled else (),
+        slice_key="qk_rope_head_dim" if "qk_rope_head_dim" in config else "",
+        mscale_on_scores=name in DEEPSEEK,
+        arrangement="interleaved" if name in INTERLEAVED_AXES else "sections",
+    )
+    heads = latent() if "kv_lora_rank" in config else heads_by_window if windows is not None else multi_head()
+    stack = Stack(
+        (_reader(kind, rule, symmetric=not rules.causal or name == "jina-bert-v2"),),
+        attention=heads,
+        causal=rules.causal,
+        state=_state,
+        window_of=(lambda keys: keys // 2 * 2 + 1)
+        if windows is not None and windows.shape == "symmetric"
+        else lambda keys: keys,
+    )
+    stacks: tuple[Stack, ...] = (stack,)
+    if name == "t5":
+        encoder = replace(stack, readers=(_reader(kind, rule, symmetric=True),), name="encoder", causal=False)
+        layers = ("num_decoder_layers", "num_hidden_layers")
+        stacks = encoder, replace(stack, readers=(_reader(kind, rule, symmetric=False),), name="decoder", layers=layers)
+    return Family(stacks, defaults=defaults, origin=origin, cached_bytes=HALF_PRECISION, state_bytes=4)
+
+
+def _reader(kind: str, rule: RotaryRule, *, symmetric: bool) -> Reader:
+    if kind in ("rope", "mrope"):
+        return rope(rule, rotates=_rotates)
+    if kind == "learned":
+        return learned("position_rows", "max_position_embeddings")
+    if kind == "alibi":
+        return alibi(symmetric=symmetric)
+    if kind == "t5-bucket":
+        return buckets(bidirectional=symmetric, default_distance=128)
+    return lambda group: NO_ROTATION
+
+
+def _rotates(group: LayerGroup) -> Value:
+    return Value(not group.kind.endswith("/nope"), "family", group.origin)
+
+
+def _state(section: Section, kind: str, hidden_size: Value) -> Value:
+    """Numbers one recurrent layer keeps a sequence: llama.cpp's n_embd_r + n_embd_s (llama_hparams)."""
+    short = section.integer("shortconv_cache")
+    if short.known and hidden_size.known:
+        return Value(hidden_size.value * (short.value - 1), "derived", f"embedding_length * ({short.detail} - 1)")
+    head = section.integer("wkv_head_size")
+    if head.known and hidden_size.known:
+        shifts = section.integer("token_shift_count").value or 2  # llama.cpp's default
+        width = hidden_size.value * (head.value + shifts)
+        return Value(width, "derived", f"embedding_length * ({head.detail} + {shifts} token shifts)")
+    inner, state, kernel = (section.integer(f"ssm_{name}") for name in ("inner_size", "state_size", "conv_kernel"))
+    if not (inner.known and state.known and kernel.known):
+        return unknown("no ssm.inner_size, ssm.state_size and ssm.conv_kernel")
+    groups = section.integer("ssm_group_count", least=0).value or 0
+    rolled = (kernel.value - 1) * (inner.value + 2 * groups * state.value)
+    formula = "(ssm.conv_kernel - 1) (ssm.inner_size + 2 ssm.group_count ssm.state_size) + ssm.inner_size ssm.state_size"
+    return Value(rolled + inner.value * state.value, "derived", formula)

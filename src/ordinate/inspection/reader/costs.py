@@ -1,4 +1,4 @@
-"""What position costs and reaches: bytes of the cache, learned numbers, wavelengths.
+"""What position costs: bytes of the cache, learned numbers.
 
 A layer without a window keeps its width for every token, a layer with one for the last `window_keys` at most, a recurrent
 layer a constant. One sequence of L tokens therefore costs
@@ -11,34 +11,14 @@ arXiv 2405.04434 (latents); Beltagy et al. 2020, arXiv 2004.05150 (windows).
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
-from ordinate.inspection.provenance import Value, unknown
-from ordinate.inspection.record import Cache, LayerKind
-from ordinate.inspection.section import Section
+from ordinate.inspection.reader.section import Section
+from ordinate.inspection.records import Cache, CacheGroup, LayerKind, Value, unknown
 
-__all__ = ["bytes_per_value", "cache_of", "incomplete_pairs", "parameters_on_position", "wavelengths"]
+__all__ = ["bytes_per_value", "cache_of", "parameters_on_position"]
 
 BYTES = {"float64": 8, "float32": 4, "float": 4, "float16": 2, "half": 2, "bfloat16": 2, "float8_e4m3fn": 1, "float8_e5m2": 1}
-
-
-def wavelengths(frequencies: Sequence[float]) -> tuple[float, ...]:
-    """Tokens of one whole turn of each pair, 2 pi / frequency; infinite for a pair that stands still.
-
-    >>> [round(w, 2) for w in wavelengths([1.0, 0.1, 0.0])]
-    [6.28, 62.83, inf]
-    """
-    return tuple(2 * math.pi / frequency if frequency else math.inf for frequency in frequencies)
-
-
-def incomplete_pairs(frequencies: Sequence[float], context: int) -> int:
-    """How many pairs never complete a turn inside `context` tokens: those with a wavelength above it.
-
-    >>> incomplete_pairs([1.0, 0.1, 0.01], 100)
-    1
-    """
-    return sum(1 for wave in wavelengths(frequencies) if wave > context)
 
 
 def bytes_per_value(*sections: Section) -> Value:
@@ -54,17 +34,18 @@ def bytes_per_value(*sections: Section) -> Value:
     return Value(2, "assumed", "no dtype in the file: 16 bits, as models are served")
 
 
-def cache_of(layers: Sequence[LayerKind], width: Value, claimed: Value) -> Cache | None:
+def cache_of(layers: Sequence[LayerKind], width: Value, claimed: Value, *, state_bytes: int | None = None) -> Cache | None:
     """The cache of the layers that keep one.
 
     Args:
         layers: the kinds of layer that keep keys and values, or a state.
         width: bytes of one cached number.
         claimed: tokens to size it for.
+        state_bytes: bytes of a number of a recurrent state; by default as wide as a cached number.
 
     >>> from ordinate.inspection import inspect_config
-    >>> told = {"model_type": "llama", "hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 2}
-    >>> inspect_config(told).cache.bytes_at(1000)  # 2 layers x 2 x 4 heads x 16 channels x 2 bytes x 1000 tokens
+    >>> config = {"model_type": "llama", "hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 2}
+    >>> inspect_config(config).cache.bytes_at(1000)  # 2 layers x 2 x 4 heads x 16 channels x 2 bytes x 1000 tokens
     512000
     """
     if not layers:
@@ -79,17 +60,17 @@ def cache_of(layers: Sequence[LayerKind], width: Value, claimed: Value) -> Cache
         absent = unknown(f"{unwindowed[0].name}: the window is unknown")
         return Cache(width, absent, absent)
     groups = tuple(
-        (
+        CacheGroup(
             len(layer.indices),
             layer.attention.cached_width.value,
             layer.window_keys.value,
-            layer.attention.state_width.value or 0,
+            (layer.attention.state_width.value or 0) * (state_bytes or width.value),
         )
         for layer in layers
     )
-    numbers = sum(count * each for count, each, _, _ in groups)
+    numbers = sum(group.layers * group.width for group in groups)
     formula = " + ".join(
-        f"{count} {layer.name} layers x {each}" for (count, each, _, _), layer in zip(groups, layers, strict=True)
+        f"{group.layers} {layer.name} layers x {group.width}" for group, layer in zip(groups, layers, strict=True)
     )
     per_token = Value(numbers * width.value, "derived", f"({formula}) x {width.value} bytes")
     if not claimed.known:
@@ -97,7 +78,9 @@ def cache_of(layers: Sequence[LayerKind], width: Value, claimed: Value) -> Cache
     whole = Cache(width, per_token, per_token, groups).bytes_at(claimed.value)
     states = [layer.name for layer in layers if not layer.attention.state_width.known]
     besides = f", the states of {' and '.join(states)} layers not counted" if states else ""
-    detail = f"one sequence of {claimed.value} tokens{', windows kept' if any(g[2] for g in groups) else ''}{besides}"
+    detail = (
+        f"one sequence of {claimed.value} tokens{', windows kept' if any(group.window for group in groups) else ''}{besides}"
+    )
     return Cache(width, per_token, Value(whole, "derived", detail), groups)
 
 

@@ -13,18 +13,18 @@ from typing import Any
 
 from ordinate.errors import ArgumentError, OrdinateError
 from ordinate.frequencies import LongRoPE, inverse_frequencies
-from ordinate.inspection.frame import Frame, Reader
-from ordinate.inspection.provenance import Value, unknown
-from ordinate.inspection.record import Encoding
-from ordinate.inspection.rotated_channels import rotated_channels
-from ordinate.inspection.rotation import Rotation
-from ordinate.inspection.scaling import ScalingRead, dialects, read_scaling
-from ordinate.inspection.section import TOKENS_LIMIT, Section
+from ordinate.inspection.reader.row_types import LayerGroup, Reader
+from ordinate.inspection.reader.scaling import ScalingRead, dialects, read_scaling
+from ordinate.inspection.reader.section import TOKENS_LIMIT, Section
+from ordinate.inspection.records import Encoding, Rotation, Value, unknown
 from ordinate.spec import PositionSpec
 
 __all__ = ["NO_ROTATION", "RotaryRule", "rope", "rotation_spec"]
 
 FULL, SLIDING = "full_attention", "sliding_attention"
+SHARE_LIMIT = 16
+"""No share of a head above 1 makes sense; the few above it in use come from code that divides first."""
+
 SECTION_AXES = {3: ("time", "height", "width"), 4: ("order", "width", "height", "time"), 2: ("height", "width")}
 
 
@@ -36,6 +36,7 @@ class RotaryRule:
         layout: "half" or "interleaved"; None where the code has not been read.
         layout_key: a flag of the file that means "interleaved", on where absent.
         partial, count: keys of the share of channels that turn, and of their number.
+        local_count: keys of that number in layers with a window.
         slice_key: a key of the number of channels kept apart for turning (latent attention).
         share: the share that turns, where the code fixes it.
         base: keys of the base.
@@ -58,6 +59,7 @@ class RotaryRule:
     layout_key: str = ""
     partial: tuple[str, ...] = ("partial_rotary_factor", "rotary_pct", "rope_pct", "rotary_fraction", "rotary_emb_fraction")
     count: tuple[str, ...] = ("rotary_dim",)
+    local_count: tuple[str, ...] = ()
     slice_key: str = ""
     share: float = 1.0
     base: tuple[str, ...] = (
@@ -81,14 +83,14 @@ class RotaryRule:
     last: bool = False
     mscale_on_scores: bool = False
     label: Callable[[str], str] = lambda kind: kind.removesuffix("/nope")
-    scaling: Callable[[Frame], ScalingRead] | None = None
+    scaling: Callable[[LayerGroup], ScalingRead] | None = None
     turns_back: bool = False
 
 
 NO_ROTATION = Encoding(Value("none", "family", "no encoding acts on these layers"), "nowhere", spec=PositionSpec("none"))
 
 
-def rope(rule: RotaryRule, *, rotates: Callable[[Frame], Value] | None = None) -> Reader:
+def rope(rule: RotaryRule, *, rotates: Callable[[LayerGroup], Value] | None = None) -> Reader:
     """A reader of rotary encodings.
 
     Args:
@@ -96,26 +98,26 @@ def rope(rule: RotaryRule, *, rotates: Callable[[Frame], Value] | None = None) -
         rotates: whether this kind of layer turns at all: a Value of True or False with its provenance.
     """
 
-    def read(frame: Frame) -> Encoding | None:
-        turns = rotates(frame) if rotates is not None else Value(True, "family", frame.origin)
+    def read(group: LayerGroup) -> Encoding | None:
+        turns = rotates(group) if rotates is not None else Value(True, "family", group.origin)
         if turns.value is False:
             kind = Value("none", turns.source, turns.detail)
             return Encoding(kind, "nowhere", spec=PositionSpec("none"), note="no position encoding in these layers (NoPE)")
-        return _rotary(frame, rule)
+        return _rotary(group, rule)
 
     return read
 
 
-def _rotary(frame: Frame, rule: RotaryRule) -> Encoding:
-    held = dialects(frame.section, rule.label(frame.kind))
-    head_dim = frame.attention.head_dim
-    scaling = _scaling(frame, rule)
-    layout = _layout(frame, rule)
-    base = _base(frame, rule, held)
-    rotary_dim = rotated_channels(frame, rule, held, scaling)
+def _rotary(group: LayerGroup, rule: RotaryRule) -> Encoding:
+    held = dialects(group.section, rule.label(group.kind))
+    head_dim = group.attention.head_dim
+    scaling = _scaling(group, rule)
+    layout = _layout(group, rule)
+    base = _base(group, rule, held)
+    rotary_dim = rotated_channels(group, rule, held, scaling)
     axes, sharing, sections = rule.axes, rule.sharing, None
     if rule.sections:
-        split = _sections(frame, rule, held)
+        split = _sections(group, rule, held)
         if split is not None:
             axes, sharing, sections = split
     rotation = Rotation(
@@ -131,37 +133,37 @@ def _rotary(frame: Frame, rule: RotaryRule) -> Encoding:
         sections,
         rule.last,
     )
-    _check(frame, rotation)
+    _check(group, rotation)
     name = "rope" if len(axes) == 1 else "mrope" if sections is not None else "rope2d" if len(axes) == 2 else "rope3d"
-    kind = Value(name, "family" if sections is None else "file", frame.origin if sections is None else sections.detail)
+    kind = Value(name, "family" if sections is None else "file", group.origin if sections is None else sections.detail)
     note = "turns by minus the angle: a checkpoint is not interchangeable with the usual direction" if rule.turns_back else ""
     if rule.turns:
         note = "angles are 2 pi times frequency times a coordinate from -1 to 1"
     return Encoding(kind, "queries and keys", rotation, spec=rotation_spec(rotation, rule), note=note)
 
 
-def _layout(frame: Frame, rule: RotaryRule) -> Value:
+def _layout(group: LayerGroup, rule: RotaryRule) -> Value:
     if rule.layout_key:
-        flag = frame.section.flag(rule.layout_key)
+        flag = group.section.flag(rule.layout_key)
         if flag.source == "file":
             return Value("interleaved" if flag.value else "half", "file", flag.detail)
-        return Value("interleaved", "family", f"{rule.layout_key} is on by default: {frame.origin}")
+        return Value("interleaved", "family", f"{rule.layout_key} is on by default: {group.origin}")
     if rule.layout is None:
-        return unknown(f"the code of {frame.origin} has not been read; no config states a layout")
-    return Value(rule.layout, "family", frame.origin)
+        return unknown(f"the code of {group.origin} has not been read; no config states a layout")
+    return Value(rule.layout, "family", group.origin)
 
 
-def _scaling(frame: Frame, rule: RotaryRule) -> ScalingRead:
+def _scaling(group: LayerGroup, rule: RotaryRule) -> ScalingRead:
     if rule.scaling is not None:
-        return rule.scaling(frame)
-    if rule.scales and frame.kind not in rule.scales and not _nested(frame.section, rule.label(frame.kind)):
+        return rule.scaling(group)
+    if rule.scales and group.kind not in rule.scales and not _nested(group.section, rule.label(group.kind)):
         reached = " and ".join(kind.replace("_", " ") for kind in rule.scales)
-        return ScalingRead(Value("none", "family", f"{frame.origin} scales only {reached}"))
+        return ScalingRead(Value("none", "family", f"{group.origin} scales only {reached}"))
     return read_scaling(
-        frame.section,
-        rule.label(frame.kind),
-        claimed=frame.claimed,
-        trained=frame.trained,
+        group.section,
+        rule.label(group.kind),
+        claimed=group.claimed,
+        trained=group.trained,
         mscale_on_scores=rule.mscale_on_scores,
     )
 
@@ -171,21 +173,21 @@ def _nested(section: Section, kind: str) -> bool:
     return any(held.path.endswith(f".{kind}") for held in dialects(section, kind))
 
 
-def _base(frame: Frame, rule: RotaryRule, held: list[Section]) -> Value:
+def _base(group: LayerGroup, rule: RotaryRule, held: list[Section]) -> Value:
     """The base of this kind of layer: the newest dialect first, then the family's keys, then its default."""
-    section = frame.section
+    section = group.section
     if rule.fixed_base is not None:
-        return Value(rule.fixed_base, "family", f"fixed in the code of {frame.origin}")
-    own = rule.local_base if frame.kind == SLIDING else rule.global_base
-    local = frame.kind == SLIDING and bool(rule.local_base)  # then the keys of the other layers do not reach these
+        return Value(rule.fixed_base, "family", f"fixed in the code of {group.origin}")
+    own = rule.local_base if group.kind == SLIDING else rule.global_base
+    local = group.kind == SLIDING and bool(rule.local_base)  # then the keys of the other layers do not reach these
     places = [
-        place for place in held if place.has("rope_theta") and (not local or place.path.endswith(f".{rule.label(frame.kind)}"))
+        place for place in held if place.has("rope_theta") and (not local or place.path.endswith(f".{rule.label(group.kind)}"))
     ]
     candidates = [place.number("rope_theta", above=1) for place in places]
     keys = own if local else own + rule.base
     listed = section.find("layer_rope_theta") or section.find("rope_theta")
     if listed is not None and isinstance(listed[1], list):
-        candidates.append(_of_layers(frame, listed[0], listed[1]))
+        candidates.append(_of_layers(group, listed[0], listed[1]))
         keys = tuple(key for key in keys if key != "rope_theta")
     for key in keys:
         if section.has(key):
@@ -193,31 +195,31 @@ def _base(frame: Frame, rule: RotaryRule, held: list[Section]) -> Value:
             if key in own:
                 break
     if candidates:
-        _compare_bases(frame, candidates, bool(own))
-        return _times(frame, rule, candidates[0])
-    default = _default_base(frame, rule.label(frame.kind), own)
-    return _times(frame, rule, default)
+        _compare_bases(group, candidates, bool(own))
+        return _times(group, rule, candidates[0])
+    default = _default_base(group, rule.label(group.kind), own)
+    return _times(group, rule, default)
 
 
-def _default_base(frame: Frame, label: str, own: tuple[str, ...]) -> Value:
-    parameters = frame.section.defaults.get("rope_parameters")
-    origin = f"default of {frame.origin}"
+def _default_base(group: LayerGroup, label: str, own: tuple[str, ...]) -> Value:
+    parameters = group.section.defaults.get("rope_parameters")
+    origin = f"default of {group.origin}"
     if isinstance(parameters, Mapping):
         nested = parameters.get(label)
         theta = nested.get("rope_theta") if isinstance(nested, Mapping) else parameters.get("rope_theta")
         if theta is not None:
             return Value(float(theta), "family", origin)
     for key in (*own, "rope_theta"):
-        theta = frame.section.defaults.get(key)
+        theta = group.section.defaults.get(key)
         if isinstance(theta, int | float):
             return Value(float(theta), "family", origin)
-    return unknown(frame.section.defaults.get("rope_theta_unknown") or "no base in the file, and this family has no default")
+    return unknown(group.section.defaults.get("rope_theta_unknown") or "no base in the file, and this family has no default")
 
 
-def _of_layers(frame: Frame, key: str, bases: list[Any]) -> Value:
+def _of_layers(group: LayerGroup, key: str, bases: list[Any]) -> Value:
     """The base of these layers, from a list with one base a layer."""
-    path = frame.section.at(key)
-    own = [bases[index] for index in frame.indices if index < len(bases)]
+    path = group.section.at(key)
+    own = [bases[index] for index in group.indices if index < len(bases)]
     if not own or any(isinstance(base, bool) or not isinstance(base, int | float) or not 1 < base < 1e30 for base in own):
         return unknown(f"{path} gives these layers no usable base")
     if len(set(own)) > 1:
@@ -225,20 +227,20 @@ def _of_layers(frame: Frame, key: str, bases: list[Any]) -> Value:
     return Value(own[0], "file", path)
 
 
-def _times(frame: Frame, rule: RotaryRule, base: Value) -> Value:
+def _times(group: LayerGroup, rule: RotaryRule, base: Value) -> Value:
     if not rule.base_times or not base.known:
         return base
-    ratio = frame.section.number(rule.base_times, above=0)
+    ratio = group.section.number(rule.base_times, above=0)
     if ratio.source != "file":
         return base
     return Value(base.value * ratio.value, "derived", f"{base.value:g} ({base.detail}) x {ratio.value:g} ({ratio.detail})")
 
 
-def _compare_bases(frame: Frame, candidates: list[Value], per_kind: bool) -> None:
+def _compare_bases(group: LayerGroup, candidates: list[Value], per_kind: bool) -> None:
     known = [value for value in candidates if value.source == "file"]
     if per_kind or len({float(value.value) for value in known}) < 2:
         return
-    frame.section.log.note(
+    group.section.note(
         "spellings-disagree",
         "warning",
         "the base stands in the file more than once, with different values",
@@ -247,9 +249,86 @@ def _compare_bases(frame: Frame, candidates: list[Value], per_kind: bool) -> Non
     )
 
 
-def _sections(frame: Frame, rule: RotaryRule, held: list[Section]) -> tuple[tuple[str, ...], str, Value] | None:
+def rotated_channels(group: LayerGroup, rule: RotaryRule, held: list[Section], scaling: ScalingRead) -> Value:
+    """The number of channels that turn.
+
+    Args:
+        group: what is known of these layers.
+        rule: the family's, with the keys it keeps the number under.
+        held: the dictionaries of the file that speak about rotation, the newest dialect first.
+        scaling: a proportional one spans the whole head, and lets the rest of it stand still.
+    """
+    section, head_dim = group.section, group.attention.head_dim
+    if rule.slice_key:
+        return _even(section, section.width(rule.slice_key))
+    if not head_dim.known:
+        return unknown("the width of a head is unknown")
+    proportional = scaling.rule.value == "proportional"
+    keys = (*rule.local_count, *rule.count) if group.kind.startswith("sliding") else rule.count
+    counts = [section.width(key) for key in keys if section.has(key)]
+    if rule.local_count:
+        counts = counts[:1]
+    shares = [
+        place.number("partial_rotary_factor", above=0, most=SHARE_LIMIT) for place in held if place.has("partial_rotary_factor")
+    ]
+    shares += [section.number(key, above=0, most=SHARE_LIMIT) for key in rule.partial if section.has(key)]
+    shares = [value for value in shares if value.known]
+    counts = [value for value in counts if value.known]
+    if proportional:
+        return Value(head_dim.value, "derived", "proportional: the ladder spans the whole head, the rest of it stands still")
+    if shares:
+        dims = {value.detail: int(head_dim.value * value.value) for value in shares}
+        dims |= {value.detail: value.value for value in counts}
+        if len(set(dims.values())) > 1:
+            section.note(
+                "spellings-disagree",
+                "warning",
+                "the file states more than one number of rotated channels",
+                {value.detail: value.value for value in [*shares, *counts]},
+                f"keep one; {shares[0].detail} is taken here",
+            )
+        share = shares[0]
+        formula = f"{head_dim.value} head channels x {share.value:g} ({share.detail})"
+        return _even(section, Value(int(head_dim.value * share.value), "derived", formula))
+    if counts:
+        return _even(section, counts[0])
+    default = _default_share(group, rule)
+    if default.value == 1:
+        return _even(section, Value(head_dim.value, "derived", "the whole head turns"))
+    formula = f"{head_dim.value} head channels x {default.value:g} ({default.detail})"
+    return _even(section, Value(int(head_dim.value * default.value), "derived", formula))
+
+
+def _default_share(group: LayerGroup, rule: RotaryRule) -> Value:
+    count = next((group.section.defaults[key] for key in rule.count if key in group.section.defaults), None)
+    if count:
+        return Value(count / group.attention.head_dim.value, "family", f"default of {group.origin}")
+    parameters = group.section.defaults.get("rope_parameters")
+    if isinstance(parameters, Mapping):
+        nested = parameters.get(rule.label(group.kind))
+        where = nested if isinstance(nested, Mapping) else parameters
+        share = where.get("partial_rotary_factor")
+        if isinstance(share, int | float):
+            return Value(float(share), "family", f"default of {group.origin}")
+    return Value(rule.share, "family", group.origin)
+
+
+def _even(section: Section, dim: Value) -> Value:
+    if not dim.known or (dim.value % 2 == 0 and dim.value > 0):
+        return dim
+    section.note(
+        "rotated-channels-odd",
+        "error",
+        f"{dim.value} rotated channels: a rotation turns pairs",
+        {dim.detail: dim.value},
+        "state an even number of rotated channels",
+    )
+    return unknown(f"{dim.value} channels ({dim.detail}) do not make pairs")
+
+
+def _sections(group: LayerGroup, rule: RotaryRule, held: list[Section]) -> tuple[tuple[str, ...], str, Value] | None:
     """How the file splits the ladder over axes, if it does."""
-    for place in held:
+    for place in (*held, group.section):
         for key in ("mrope_section", "xdrope_section"):
             if not place.has(key):
                 continue
@@ -269,11 +348,11 @@ def _sections(frame: Frame, rule: RotaryRule, held: list[Section]) -> tuple[tupl
     return None
 
 
-def _check(frame: Frame, rotation: Rotation) -> None:
+def _check(group: LayerGroup, rotation: Rotation) -> None:
     """Note settings that cannot be computed together, which only the whole rotation shows."""
-    section = frame.section
+    section = group.section
     if rotation.rotary_dim.known and rotation.head_dim.known and rotation.rotary_dim.value > rotation.head_dim.value:
-        section.log.note(
+        section.note(
             "rotated-channels-exceed-head",
             "error",
             f"{rotation.rotary_dim.value} channels turn, but a head has {rotation.head_dim.value}",
@@ -285,7 +364,7 @@ def _check(frame: Frame, rotation: Rotation) -> None:
         and rotation.rotary_dim.known
         and sum(rotation.sections.value) * 2 != rotation.rotary_dim.value
     ):
-        section.log.note(
+        section.note(
             "sections-do-not-add-up",
             "warning",
             f"the sections hold {sum(rotation.sections.value)} pairs, but {rotation.rotary_dim.value // 2} turn",
@@ -303,7 +382,7 @@ def _check(frame: Frame, rotation: Rotation) -> None:
                 )
     except (OrdinateError, ArithmeticError, ValueError) as error:
         listed = isinstance(rotation.scaling, LongRoPE)
-        section.log.note(
+        section.note(
             "scaling-length-mismatch" if listed else "scaling-unusable",
             "error",
             f"the scaling does not fit the rotation: {error}",

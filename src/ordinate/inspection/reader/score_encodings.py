@@ -13,22 +13,21 @@ from collections.abc import Callable
 from typing import Any
 
 from ordinate.alibi_slopes import alibi_slopes
-from ordinate.inspection.frame import Frame, Reader
-from ordinate.inspection.provenance import Value, unknown
-from ordinate.inspection.record import Encoding
+from ordinate.inspection.reader.row_types import LayerGroup, Reader
+from ordinate.inspection.records import Encoding, Value, unknown
 from ordinate.spec import PositionSpec
 
 __all__ = ["alibi", "buckets", "disentangled", "image_bias", "shaw", "transformer_xl"]
 
-Condition = Callable[[Frame], bool]
+Condition = Callable[[LayerGroup], bool]
 
 
-def _always(frame: Frame) -> bool:
+def _always(group: LayerGroup) -> bool:
     return True
 
 
-def _kind(name: str, frame: Frame) -> Value:
-    return Value(name, "family", frame.origin)
+def _kind(name: str, group: LayerGroup) -> Value:
+    return Value(name, "family", group.origin)
 
 
 def alibi(*, symmetric: bool = False, before_scaling: bool = False, when: Condition = _always) -> Reader:
@@ -41,19 +40,19 @@ def alibi(*, symmetric: bool = False, before_scaling: bool = False, when: Condit
         when: whether the file switches it on.
     """
 
-    def read(frame: Frame) -> Encoding | None:
-        if not when(frame):
+    def read(group: LayerGroup) -> Encoding | None:
+        if not when(group):
             return None
-        heads, head_dim = frame.attention.num_heads, frame.attention.head_dim
+        heads, head_dim = group.attention.num_heads, group.attention.head_dim
         settings = {
-            "symmetric": Value(symmetric, "family", frame.origin),
+            "symmetric": Value(symmetric, "family", group.origin),
             "parameters": Value(0, "family", "computed, not learned"),
         }
-        slope_range = frame.section.number("attn_config.alibi_bias_max", "alibi_bias_max", above=0)
+        slope_range = group.section.number("attn_config.alibi_bias_max", "alibi_bias_max", above=0)
         if slope_range.known:
             settings["bias_max"] = slope_range
         if not heads.known:
-            return Encoding(_kind("alibi", frame), "scores", settings=settings, spec=None)
+            return Encoding(_kind("alibi", group), "scores", settings=settings, spec=None)
         told: dict[str, Any] = {"num_heads": heads.value}
         formula = f"2^(-{slope_range.value or 8:g} h / {heads.value})"
         if slope_range.known and slope_range.value != 8:
@@ -66,7 +65,7 @@ def alibi(*, symmetric: bool = False, before_scaling: bool = False, when: Condit
                 told["slopes"] = [_in_bfloat16(slope) / math.sqrt(head_dim.value) for slope in alibi_slopes(heads.value)]
         settings["slopes"] = Value(formula, "family", "h = 1 ... heads")
         spec = None if before_scaling and not head_dim.known else PositionSpec("alibi", told)
-        return Encoding(_kind("alibi", frame), "scores", settings=settings, spec=spec)
+        return Encoding(_kind("alibi", group), "scores", settings=settings, spec=spec)
 
     return read
 
@@ -101,27 +100,27 @@ def buckets(
         when: whether the file switches it on.
     """
 
-    def read(frame: Frame) -> Encoding | None:
-        if not when(frame):
+    def read(group: LayerGroup) -> Encoding | None:
+        if not when(group):
             return None
-        heads, number, furthest = frame.attention.num_heads, frame.section.integer(*count), frame.section.integer(*distance)
-        if not furthest.known and default_distance is not None and not frame.section.has(*distance):
-            furthest = Value(default_distance, "family", frame.origin)
+        heads, number, furthest = group.attention.num_heads, group.section.integer(*count), group.section.integer(*distance)
+        if not furthest.known and default_distance is not None and not group.section.has(*distance):
+            furthest = Value(default_distance, "family", group.origin)
         settings = {
             "num_buckets": number,
             "max_distance": furthest,
-            "bidirectional": Value(bidirectional, "family", frame.origin),
-            "tables": Value("one a layer" if every_layer else "one, shared by all layers", "family", frame.origin),
+            "bidirectional": Value(bidirectional, "family", group.origin),
+            "tables": Value("one a layer" if every_layer else "one, shared by all layers", "family", group.origin),
         }
         spec = None
         if heads.known and number.known:
-            tables = len(frame.indices) if every_layer else 1
+            tables = len(group.indices) if every_layer else 1
             formula = f"{tables} x {number.value} buckets x {heads.value} heads"
             settings["parameters"] = Value(tables * number.value * heads.value, "derived", formula)
             if furthest.known and furthest.value > number.value // (4 if bidirectional else 2):
                 told = {"num_heads": heads.value, "num_buckets": number.value, "max_distance": furthest.value}
                 spec = PositionSpec("t5", {**told, "bidirectional": bidirectional})
-        return Encoding(_kind("t5-bucket", frame), "scores", settings=settings, spec=spec)
+        return Encoding(_kind("t5-bucket", group), "scores", settings=settings, spec=spec)
 
     return read
 
@@ -138,15 +137,15 @@ def shaw(
 ) -> Reader:
     """Learned vectors for clipped distances, met by queries (and added to values where `values`); `less` below the key."""
 
-    def read(frame: Frame) -> Encoding | None:
-        if not when(frame):
+    def read(group: LayerGroup) -> Encoding | None:
+        if not when(group):
             return None
-        before, after = (_less(frame.section.integer(*(side or reach)), less) for side in (left, right))
+        before, after = (_less(group.section.integer(*(side or reach)), less) for side in (left, right))
         settings = {"clipped_before": before, "clipped_after": after}
-        dim = frame.attention.head_dim
+        dim = group.attention.head_dim
         if before.known and after.known and dim.known:
             rows, tables = before.value + after.value + 1, 2 if values else 1
-            layers = len(frame.indices) if per_layer else 1
+            layers = len(group.indices) if per_layer else 1
             formula = f"{layers} layers x {tables} x {rows} distances x {dim.value} channels, shared by heads"
             settings["parameters"] = Value(layers * tables * rows * dim.value, "derived", formula)
         spec = None
@@ -154,7 +153,7 @@ def shaw(
             told = {"head_dim": dim.value, "max_distance": before.value, "max_future": after.value, "values": values}
             spec = PositionSpec("shaw", told)
         where = "keys and values" if values else "scores"
-        return Encoding(_kind("shaw", frame), where, settings=settings, spec=spec, note="distances past the clip look alike")
+        return Encoding(_kind("shaw", group), where, settings=settings, spec=spec, note="distances past the clip look alike")
 
     return read
 
@@ -168,10 +167,10 @@ def _less(stated: Value, less: int) -> Value:
 def disentangled(*, when: Condition = _always) -> Reader:
     """DeBERTa's content-to-position and position-to-content terms over a table of relative positions."""
 
-    def read(frame: Frame) -> Encoding | None:
-        if not when(frame):
+    def read(group: LayerGroup) -> Encoding | None:
+        if not when(group):
             return None
-        section = frame.section
+        section = group.section
         spread = section.integer("position_buckets", least=-1)
         furthest = section.integer("max_relative_positions", least=-1)
         context = section.integer("max_position_embeddings")
@@ -182,30 +181,30 @@ def disentangled(*, when: Condition = _always) -> Reader:
             span = furthest
         elif context.known:
             span = Value(context.value, "derived", f"{context.detail}: max_relative_positions is below 1")
-        settings = {"span": span, "terms": _terms(frame), "share_att_key": section.flag("share_att_key")}
-        if span.known and frame.hidden_size.known:
-            formula = f"2 x {span.value} relative positions x {frame.hidden_size.value} channels, shared by all layers"
-            settings["parameters"] = Value(2 * span.value * frame.hidden_size.value, "derived", formula)
-        return Encoding(_kind("deberta", frame), "scores", settings=settings, spec=_disentangled_spec(frame, spread, settings))
+        settings = {"span": span, "terms": _terms(group), "share_att_key": section.flag("share_att_key")}
+        if span.known and group.hidden_size.known:
+            formula = f"2 x {span.value} relative positions x {group.hidden_size.value} channels, shared by all layers"
+            settings["parameters"] = Value(2 * span.value * group.hidden_size.value, "derived", formula)
+        return Encoding(_kind("deberta", group), "scores", settings=settings, spec=_disentangled_spec(group, spread, settings))
 
     return read
 
 
-def _disentangled_spec(frame: Frame, spread: Value, settings: dict[str, Value]) -> PositionSpec | None:
+def _disentangled_spec(group: LayerGroup, spread: Value, settings: dict[str, Value]) -> PositionSpec | None:
     heads, dim, width, context = (
-        frame.attention.num_heads,
-        frame.attention.head_dim,
-        frame.hidden_size,
-        frame.section.integer("max_relative_positions", least=-1),
+        group.attention.num_heads,
+        group.attention.head_dim,
+        group.hidden_size,
+        group.section.integer("max_relative_positions", least=-1),
     )
     if not context.known or context.value < 1:
-        context = frame.section.integer("max_position_embeddings")
+        context = group.section.integer("max_position_embeddings")
     terms = settings["terms"]
     if not (heads.known and dim.known and width.known and context.known and terms.known and terms.value):
         return None
     if not set(terms.value) <= {"c2p", "p2c"}:
         return None
-    newer = "v2" in frame.origin  # the first DeBERTa has no bias on the table's keys and no norm
+    newer = "v2" in group.origin  # the first DeBERTa has no bias on the table's keys and no norm
     told: dict[str, object] = {"num_heads": heads.value, "head_dim": dim.value, "max_distance": context.value}
     told |= {"terms": list(terms.value), "hidden_size": width.value}
     if spread.known and spread.value > 0:
@@ -214,42 +213,42 @@ def _disentangled_spec(frame: Frame, spread: Value, settings: dict[str, Value]) 
         told["num_buckets"] = spread.value
     told["shared_projections"] = bool(settings["share_att_key"].value)
     told["key_bias"] = newer
-    told["norm"] = frame.section.text("norm_rel_ebd").value == "layer_norm"
+    told["norm"] = group.section.text("norm_rel_ebd").value == "layer_norm"
     return PositionSpec("disentangled", told)
 
 
-def _terms(frame: Frame) -> Value:
-    found = frame.section.find("pos_att_type")
+def _terms(group: LayerGroup) -> Value:
+    found = group.section.find("pos_att_type")
     if found is None:
         return unknown("no pos_att_type in the file")
-    path = frame.section.at("pos_att_type")
+    path = group.section.at("pos_att_type")
     if isinstance(found[1], str):  # the authors' repository writes "p2c|c2p"
         return Value([term for term in found[1].split("|") if term and term != "none"], "file", path)
-    return frame.section.strings("pos_att_type")
+    return group.section.strings("pos_att_type")
 
 
 def transformer_xl(layout: str = "", *, when: Condition = _always, note: str = "") -> Reader:
     """Sinusoids of the distance, projected and met by queries and two learned biases; `layout` of the sinusoid's channels."""
 
-    def read(frame: Frame) -> Encoding | None:
-        if not when(frame):
+    def read(group: LayerGroup) -> Encoding | None:
+        if not when(group):
             return None
         settings: dict[str, Value] = {}
-        clamp = frame.section.integer("clamp_len", least=-1)
+        clamp = group.section.integer("clamp_len", least=-1)
         if clamp.known:
             settings["clamp"] = clamp
-        heads, dim, width = frame.attention.num_heads, frame.attention.head_dim, frame.hidden_size
-        if heads.known and dim.known and width.known and frame.indices:
+        heads, dim, width = group.attention.num_heads, group.attention.head_dim, group.hidden_size
+        if heads.known and dim.known and width.known and group.indices:
             one = width.value * heads.value * dim.value + 2 * heads.value * dim.value
-            formula = f"{len(frame.indices)} layers x ({width.value} x {heads.value} x {dim.value} projection + 2 biases)"
-            settings["parameters"] = Value(len(frame.indices) * one, "derived", formula)
+            formula = f"{len(group.indices)} layers x ({width.value} x {heads.value} x {dim.value} projection + 2 biases)"
+            settings["parameters"] = Value(len(group.indices) * one, "derived", formula)
         spec = None
         if layout and heads.known and dim.known and width.known and width.value % 2 == 0:
             told = {"num_heads": heads.value, "head_dim": dim.value, "layout": layout, "hidden_size": width.value}
             spec = PositionSpec(
                 "transformer-xl", told if not clamp.known or clamp.value < 1 else {**told, "max_distance": clamp.value}
             )
-        return Encoding(_kind("transformer-xl", frame), "scores", settings=settings, spec=spec, note=note)
+        return Encoding(_kind("transformer-xl", group), "scores", settings=settings, spec=spec, note=note)
 
     return read
 
@@ -257,19 +256,19 @@ def transformer_xl(layout: str = "", *, when: Condition = _always, note: str = "
 def image_bias(*, window: tuple[str, ...] = ("window_size",), when: Condition = _always, note: str = "") -> Reader:
     """Swin's learned bias for each displacement inside a window: (2 w - 1)^2 numbers a head and layer."""
 
-    def read(frame: Frame) -> Encoding | None:
-        if not when(frame):
+    def read(group: LayerGroup) -> Encoding | None:
+        if not when(group):
             return None
-        width = frame.section.integer(*window)
+        width = group.section.integer(*window)
         settings = {"window": width}
         if width.known:
             table = (2 * width.value - 1) ** 2
             settings["displacements"] = Value(table, "derived", f"(2 x {width.value} - 1)^2")
-            heads, depths = frame.section.numbers("num_heads"), frame.section.numbers("depths")
+            heads, depths = group.section.numbers("num_heads"), group.section.numbers("depths")
             if heads.known and depths.known and len(heads.value) == len(depths.value):
                 pairs = sum(int(head) * int(depth) for head, depth in zip(heads.value, depths.value, strict=True))
                 formula = f"{table} displacements x {pairs} heads over all layers"
                 settings["parameters"] = Value(table * pairs, "derived", formula)
-        return Encoding(_kind("learned", frame), "scores", settings=settings, note=note)
+        return Encoding(_kind("learned", group), "scores", settings=settings, note=note)
 
     return read

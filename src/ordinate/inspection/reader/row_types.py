@@ -1,8 +1,8 @@
 """What a row of the table of families consists of, and what a reader gets to see.
 
 A family says what the code of a model type does and its config does not: which encodings act where, how layers alternate,
-which heads there are. Readers are small functions from a `Frame` to an `Encoding`; a row names them. This file stands apart
-because rows and readers need the same words.
+which heads there are. Readers are small functions from a
+`LayerGroup` to an `Encoding`; a row names them. This file stands apart because rows and readers share these types.
 """
 
 from __future__ import annotations
@@ -11,15 +11,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ordinate.inspection.provenance import Value
-from ordinate.inspection.record import Attention, Encoding
-from ordinate.inspection.section import Section
+from ordinate.inspection.reader.section import Section
+from ordinate.inspection.records import Attention, Encoding, Value
 
-__all__ = ["Family", "Frame", "Reader", "Stack"]
+__all__ = ["Family", "LayerGroup", "PartSource", "Reader", "Stack"]
 
 
 @dataclass(frozen=True)
-class Frame:
+class LayerGroup:
     """What a reader of one kind of layer gets to see.
 
     Args:
@@ -45,7 +44,7 @@ class Frame:
     trained: Value | None = None
 
 
-Reader = Callable[[Frame], Encoding | None]
+Reader = Callable[[LayerGroup], Encoding | None]
 """Reads one encoding; None where this kind of layer has none of it."""
 
 Pattern = Callable[[Section, int], "list[str] | None"]
@@ -66,6 +65,7 @@ class Stack:
         claimed: keys of the claimed context; none for stacks without tokens in a row.
         causal: whether it keeps a cache.
         mark: splits kinds further, listed or not (layers that do not rotate).
+        state: numbers that a layer of a kind without attention keeps, whatever the length.
     """
 
     readers: tuple[Reader, ...] = ()
@@ -90,6 +90,7 @@ class Stack:
     )
     causal: bool = False
     mark: Callable[[Section, list[str]], list[str]] | None = None
+    state: Callable[[Section, str, Value], Value] | None = None
 
 
 @dataclass(frozen=True)
@@ -104,6 +105,8 @@ class Family:
         origin: where this was read.
         unknown: a reason, where the position code of this type has not been read or cannot be told from a config.
         trained: keys of a context before scaling that the family states apart from any scaling.
+        cached_bytes: bytes of a cached number where the engine decides it and no dtype of the file does.
+        state_bytes: bytes of a number of a recurrent state, where they are not those of a cached number.
     """
 
     stacks: tuple[Stack, ...] = ()
@@ -113,3 +116,15 @@ class Family:
     origin: str = ""
     unknown: str = ""
     trained: tuple[str, ...] = ()
+    cached_bytes: Value | None = None
+    state_bytes: int | None = None
+
+
+@dataclass(frozen=True)
+class PartSource:
+    """A section that is a part of a model: its name, its settings, its family, and the model type with its source."""
+
+    name: str
+    section: Section
+    family: Family
+    model_type: Value

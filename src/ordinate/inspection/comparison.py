@@ -12,9 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ordinate.inspection.provenance import Value, plain
-from ordinate.inspection.record import Encoding, Inspection, LayerKind, Part
-from ordinate.inspection.rotation import Rotation
+from ordinate.inspection.records import Encoding, Inspection, LayerKind, Part, Rotation, Value, plain
 
 __all__ = ["SCHEMA", "Agreement", "Change", "Difference", "agree", "difference"]
 

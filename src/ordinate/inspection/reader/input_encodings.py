@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ordinate.inspection.frame import Frame, Reader
-from ordinate.inspection.provenance import Value, unknown
-from ordinate.inspection.record import Encoding
+from ordinate.inspection.reader.row_types import LayerGroup, Reader
+from ordinate.inspection.records import Encoding, Value, unknown
 from ordinate.spec import PositionSpec
 
 __all__ = ["convolution", "fixed", "image_table", "learned", "learned_axes", "sinusoidal"]
@@ -24,7 +23,7 @@ def learned(
     extra: int = 0,
     skipped: int = 0,
     width: tuple[str, ...] = (),
-    when: Callable[[Frame], bool] = lambda frame: True,
+    when: Callable[[LayerGroup], bool] = lambda group: True,
 ) -> Reader:
     """A learned table for tokens in a row.
 
@@ -36,25 +35,25 @@ def learned(
         when: whether the file switches it on.
     """
 
-    def read(frame: Frame) -> Encoding | None:
-        if not when(frame):
+    def read(group: LayerGroup) -> Encoding | None:
+        if not when(group):
             return None
-        stated = frame.section.integer(*rows)
-        dim = frame.section.integer(*width) if width and frame.section.integer(*width).known else frame.hidden_size
+        stated = group.section.integer(*rows)
+        dim = group.section.integer(*width) if width and group.section.integer(*width).known else group.hidden_size
         if not stated.known:
-            return Encoding(_kind("learned", frame), "input", settings={"rows": stated})
+            return Encoding(_kind("learned", group), "input", settings={"rows": stated})
         count = stated.value + extra
         table = Value(
             count, stated.source if not extra else "derived", f"{stated.detail} + {extra}" if extra else stated.detail
         )
         usable = Value(max(count - skipped, 0), "derived", f"{count} rows - {skipped} before position 0")
-        return _table(frame, table, usable, dim, skipped)
+        return _table(group, table, usable, dim, skipped)
 
     return read
 
 
-def _table(frame: Frame, rows: Value, usable: Value, dim: Value, skipped: int) -> Encoding:
-    settings = {"rows": rows, "positions": usable, "first_row": Value(skipped, "family", frame.origin), "dim": dim}
+def _table(group: LayerGroup, rows: Value, usable: Value, dim: Value, skipped: int) -> Encoding:
+    settings = {"rows": rows, "positions": usable, "first_row": Value(skipped, "family", group.origin), "dim": dim}
     spec = None
     if dim.known:
         formula = f"{rows.value} rows x {dim.value} channels"
@@ -62,11 +61,11 @@ def _table(frame: Frame, rows: Value, usable: Value, dim: Value, skipped: int) -
         if usable.value > 0:
             made: dict[str, Any] = {"num_positions": usable.value, "dim": dim.value}
             spec = PositionSpec("learned", {**made, "row_offset": skipped} if skipped else made)
-    return Encoding(_kind("learned", frame), "input", settings=settings, spec=spec)
+    return Encoding(_kind("learned", group), "input", settings=settings, spec=spec)
 
 
-def _kind(name: str, frame: Frame) -> Value:
-    return Value(name, "family", frame.origin)
+def _kind(name: str, group: LayerGroup) -> Value:
+    return Value(name, "family", group.origin)
 
 
 def image_table(
@@ -75,27 +74,27 @@ def image_table(
     patch: tuple[str, ...] = ("patch_size",),
     prefix: int = 0,
     rows: tuple[str, ...] = (),
-    when: Callable[[Frame], bool] = lambda frame: True,
+    when: Callable[[LayerGroup], bool] = lambda group: True,
 ) -> Reader:
     """A learned table for the patches of an image, row by row, after `prefix` rows for class tokens.
 
     Rows: (image / patch)^2 + prefix, unless `rows` names a key that states them.
     """
 
-    def read(frame: Frame) -> Encoding | None:
-        if not when(frame):
+    def read(group: LayerGroup) -> Encoding | None:
+        if not when(group):
             return None
-        count = frame.section.integer(*rows) if rows else _patches(frame, image, patch)
+        count = group.section.integer(*rows) if rows else _patches(group, image, patch)
         if not count.known:
-            return Encoding(_kind("learned", frame), "input", settings={"rows": count})
+            return Encoding(_kind("learned", group), "input", settings={"rows": count})
         total = Value(count.value + prefix, "derived", f"{count.detail} + {prefix} class tokens" if prefix else count.detail)
-        return _table(frame, total, total, frame.hidden_size, 0)
+        return _table(group, total, total, group.hidden_size, 0)
 
     return read
 
 
-def _patches(frame: Frame, image: tuple[str, ...], patch: tuple[str, ...]) -> Value:
-    sizes = [_sides(frame, keys) for keys in (image, patch)]
+def _patches(group: LayerGroup, image: tuple[str, ...], patch: tuple[str, ...]) -> Value:
+    sizes = [_sides(group, keys) for keys in (image, patch)]
     if sizes[0] is None or sizes[1] is None:
         return unknown("the size of the image or of its patches is unknown")
     (high, wide), (tall, broad) = sizes[0], sizes[1]
@@ -103,9 +102,9 @@ def _patches(frame: Frame, image: tuple[str, ...], patch: tuple[str, ...]) -> Va
     return Value((high // tall) * (wide // broad), "derived", formula)
 
 
-def _sides(frame: Frame, keys: tuple[str, ...]) -> tuple[int, int] | None:
+def _sides(group: LayerGroup, keys: tuple[str, ...]) -> tuple[int, int] | None:
     """Height and width, from one number or two."""
-    section = frame.section
+    section = group.section
     found = section.find(*keys)
     held = found[1] if found is not None else next((section.defaults[key] for key in keys if key in section.defaults), None)
     if isinstance(held, list):
@@ -118,9 +117,9 @@ def _sides(frame: Frame, keys: tuple[str, ...]) -> tuple[int, int] | None:
 def learned_axes(*sizes: str, note: str = "", table: str = "learned") -> Reader:
     """Learned tables along axes, whose rows are summed or joined; no module of the catalogue makes them from a config."""
 
-    def read(frame: Frame) -> Encoding | None:
-        read_sizes = {key.rsplit(".", 1)[-1]: frame.section.integer(key) for key in sizes}
-        return Encoding(_kind(table, frame), "input", settings=read_sizes, note=note)
+    def read(group: LayerGroup) -> Encoding | None:
+        read_sizes = {key.rsplit(".", 1)[-1]: group.section.integer(key) for key in sizes}
+        return Encoding(_kind(table, group), "input", settings=read_sizes, note=note)
 
     return read
 
@@ -131,7 +130,7 @@ def sinusoidal(
     *,
     offset: int = 0,
     limit: tuple[str, ...] = (),
-    when: Callable[[Frame], bool] = lambda frame: True,
+    when: Callable[[LayerGroup], bool] = lambda group: True,
 ) -> Reader:
     """Fixed sines and cosines of the position.
 
@@ -143,23 +142,23 @@ def sinusoidal(
         when: whether the file switches it on.
     """
 
-    def read(frame: Frame) -> Encoding | None:
-        if not when(frame):
+    def read(group: LayerGroup) -> Encoding | None:
+        if not when(group):
             return None
         settings = {
-            "layout": Value(layout, "family", frame.origin),
-            "ladder": Value(ladder, "family", frame.origin),
-            "offset": Value(offset, "family", frame.origin),
-            "dim": frame.hidden_size,
+            "layout": Value(layout, "family", group.origin),
+            "ladder": Value(ladder, "family", group.origin),
+            "offset": Value(offset, "family", group.origin),
+            "dim": group.hidden_size,
             "parameters": Value(0, "family", "computed, not learned"),
         }
         if limit:
-            settings["rows_precomputed"] = frame.section.integer(*limit)
+            settings["rows_precomputed"] = group.section.integer(*limit)
         spec = None
-        if frame.hidden_size.known:
-            spec = PositionSpec("sinusoidal", {"dim": frame.hidden_size.value, "layout": layout, "ladder": ladder})
+        if group.hidden_size.known:
+            spec = PositionSpec("sinusoidal", {"dim": group.hidden_size.value, "layout": layout, "ladder": ladder})
         note = f"positions are counted from {offset}" if offset else ""
-        return Encoding(_kind("sinusoidal", frame), "input", settings=settings, spec=spec, note=note)
+        return Encoding(_kind("sinusoidal", group), "input", settings=settings, spec=spec, note=note)
 
     return read
 
@@ -167,8 +166,8 @@ def sinusoidal(
 def fixed(kind: str, where: str, note: str) -> Reader:
     """An encoding that is named and placed, but read no further: its details stand in code, not in the config."""
 
-    def read(frame: Frame) -> Encoding | None:
-        return Encoding(_kind(kind, frame), where, spec=PositionSpec("none") if kind == "none" else None, note=note)
+    def read(group: LayerGroup) -> Encoding | None:
+        return Encoding(_kind(kind, group), where, spec=PositionSpec("none") if kind == "none" else None, note=note)
 
     return read
 
@@ -181,14 +180,14 @@ def convolution(
     Source: Baevski et al. 2020, arXiv 2006.11477, section 2; Mohamed et al. 2019, arXiv 1904.11660.
     """
 
-    def read(frame: Frame) -> Encoding | None:
-        width, parts = frame.section.integer(*kernel), frame.section.integer(*groups)
+    def read(group: LayerGroup) -> Encoding | None:
+        width, parts = group.section.integer(*kernel), group.section.integer(*groups)
         settings = {"kernel": width, "groups": parts}
-        if width.known and parts.known and frame.hidden_size.known:
-            channels = frame.hidden_size.value
+        if width.known and parts.known and group.hidden_size.known:
+            channels = group.hidden_size.value
             formula = f"{channels} x {channels} / {parts.value} x {width.value} weights + {channels} biases"
             numbers = channels * channels // parts.value * width.value + channels
             settings["parameters"] = Value(numbers, "derived", formula)
-        return Encoding(_kind("conv", frame), "input", settings=settings, note="no fixed length: neighbours tell the place")
+        return Encoding(_kind("conv", group), "input", settings=settings, note="no fixed length: neighbours tell the place")
 
     return read

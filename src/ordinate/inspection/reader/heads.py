@@ -8,12 +8,12 @@ heads. Recurrent layers keep a state of constant size instead.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
-from ordinate.inspection.provenance import Value, unknown
-from ordinate.inspection.record import Attention
-from ordinate.inspection.section import Section
+from ordinate.inspection.reader.section import Section
+from ordinate.inspection.records import Attention, Value, unknown
 
-__all__ = ["HEADS", "HEAD_DIM", "KV_HEADS", "latent", "layer_without_attention", "multi_head"]
+__all__ = ["HEADS", "HEAD_DIM", "KV_HEADS", "heads_by_window", "latent", "layer_without_attention", "multi_head"]
 
 HEADS = ("num_attention_heads", "n_head", "n_heads", "num_heads", "attention_heads", "heads", "encoder_attention_heads")
 KV_HEADS = (
@@ -79,7 +79,7 @@ def _derived_head_dim(section: Section, num_heads: Value, hidden_size: Value) ->
     if not num_heads.known or not hidden_size.known:
         return unknown("neither stated nor derivable: width or heads are unknown")
     if hidden_size.value % num_heads.value:
-        section.log.note(
+        section.note(
             "head-dim-underivable",
             "warning",
             f"{hidden_size.value} channels do not divide into {num_heads.value} heads, and no key states the head",
@@ -92,7 +92,7 @@ def _derived_head_dim(section: Section, num_heads: Value, hidden_size: Value) ->
 
 def _check_groups(section: Section, num_heads: Value, num_kv_heads: Value) -> None:
     if num_heads.known and num_kv_heads.known and num_heads.value % num_kv_heads.value:
-        section.log.note(
+        section.note(
             "groups-uneven",
             "warning",
             f"{num_heads.value} query heads cannot share {num_kv_heads.value} key-value heads evenly",
@@ -108,6 +108,27 @@ def _sort(num_heads: Value, num_kv_heads: Value) -> Value:
     if num_kv_heads.value == 1 and num_heads.value > 1:
         name = "multi-query"
     return Value(name, "derived", f"{num_heads.value} query heads on {num_kv_heads.value} key-value heads")
+
+
+def heads_by_window(section: Section, kind: str, hidden_size: Value) -> Attention:
+    """Plain heads, where layers with a window have heads of their own (MiMo: `swa_...`; Step 3.5)."""
+    usual = multi_head()(section, kind, hidden_size)
+    if not kind.startswith("sliding"):
+        return usual
+    keys = {
+        "num_attention_heads": ("swa_num_attention_heads", "num_sliding_attention_heads"),
+        "num_key_value_heads": ("swa_num_key_value_heads",),
+        "head_dim": ("swa_head_dim",),
+        "v_head_dim": ("swa_v_head_dim",),
+    }
+    raw, sources = dict(section.raw), dict(section.sources)
+    for ours, others in keys.items():
+        own = section.find(*others)
+        if own is not None:
+            raw[ours] = own[1]
+            if own[0] in sources:
+                sources[ours] = sources[own[0]]
+    return multi_head()(replace(section, raw=raw, sources=sources), kind, hidden_size)
 
 
 def latent(*, indexer: bool = False, rotated: bool = True) -> Callable[[Section, str, Value], Attention]:
@@ -127,7 +148,7 @@ def latent(*, indexer: bool = False, rotated: bool = True) -> Callable[[Section,
             head = Value(nope.value + rope.value, "derived", formula)
             stated = section.find("head_dim")
             if stated is not None and stated[1] not in (head.value, rope.value):
-                section.log.note(
+                section.note(
                     "head-dim-misleads",
                     "info",
                     f"head_dim {stated[1]} is not the width of a query head: that is {head.value}",

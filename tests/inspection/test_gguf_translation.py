@@ -14,17 +14,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ordinate.frequencies import YaRN, inverse_frequencies
-from ordinate.inspection.difference import difference
-from ordinate.inspection.extend.plan import extend
-from ordinate.inspection.gguf import inspect_gguf
-from ordinate.inspection.gguf.architectures import ARCHITECTURES
-from ordinate.inspection.gguf.header import Header, Tensor
-from ordinate.inspection.gguf.reader import inspect_header
-from ordinate.inspection.reading import Document
-from ordinate.inspection.record import Inspection
-from tests.external import CONFIGS
+from ordinate.inspection import inspect_gguf
+from ordinate.inspection.comparison import difference
+from ordinate.inspection.extension.plan import extend
+from ordinate.inspection.families.llama_cpp import ARCHITECTURES
+from ordinate.inspection.files import Document
+from ordinate.inspection.gguf_header import Header, Tensor
+from ordinate.inspection.inspect import inspect_header
+from ordinate.inspection.records import Inspection
 
 gguf = pytest.importorskip("gguf")
+from tests.external import CONFIGS
+
 FACTS = CONFIGS / "facts.csv"
 
 LLAMA = {
@@ -259,7 +260,7 @@ def test_recurrent_layers_keep_a_state_and_no_keys() -> None:
     assert (linear.name, linear.attention.cached_width.value) == ("linear attention", 0)
     assert linear.attention.state_width.value == 3 * (4096 + 2 * 16 * 128) + 4096 * 128
     mixed = inspected("lfm2", LLAMA | {"block_count": 3, "attention.head_count_kv": [0, 8, 0], "shortconv.l_cache": 3})
-    assert [(layer.name, layer.indices) for layer in mixed.layers] == [("full attention", (1,)), ("recurrent", (0, 2))]
+    assert [(layer.name, layer.indices) for layer in mixed.layers] == [("full attention", (1,)), ("conv", (0, 2))]
     assert mixed.layers[1].attention.state_width.value == 4096 * 2
 
 

@@ -7,15 +7,15 @@ sections, some three levels down. A section's family is what it names itself, el
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from ordinate.inspection.families import GENERIC_ROTARY, family_of, family_of_architecture
-from ordinate.inspection.frame import Family
-from ordinate.inspection.provenance import Value, unknown
-from ordinate.inspection.section import Log, Section
+from ordinate.inspection.reader.row_types import Family, PartSource
+from ordinate.inspection.reader.section import Findings, Section
+from ordinate.inspection.records import Finding, Value, unknown
 
-__all__ = ["Found", "find_parts"]
+__all__ = ["find_parts"]
 
 ROLES = {
     "text_config": "text",
@@ -66,36 +66,29 @@ ROTARY_KEYS = (
 DEPTH = 4
 
 
-@dataclass(frozen=True)
-class Found:
-    """A section that is a part: its name, its settings, its family and how that was told."""
-
-    name: str
-    section: Section
-    family: Family
-    model_type: Value
-
-
-def find_parts(raw: Mapping[str, Any], log: Log) -> list[Found]:
-    """All parts of a config, the one that reads tokens first; at least one."""
-    found = _descend(raw, "", "", None, log, 0)
-    if not found:
-        found = [_part("text", raw, "", *_family(raw, "", None, log), log)]
+def find_parts(raw: Mapping[str, Any]) -> tuple[list[PartSource], list[Finding]]:
+    """All parts of a config, the one that reads tokens first, at least one; and what was odd about the model types."""
+    findings = Findings()
+    parts = _descend(raw, "", "", None, findings, 0)
+    if not parts:
+        parts = [_part("text", raw, "", *_family(raw, "", None, findings), findings)]
     images_first = _is_open_clip(raw)
     order = {"vision": 0, "text": 1} if images_first else {"text": 0}
-    return sorted(found, key=lambda part: order.get(part.name, 2))
+    return sorted(parts, key=lambda part: order.get(part.name, 2)), findings
 
 
-def _descend(raw: Mapping[str, Any], path: str, role: str, mapped: str | None, log: Log, depth: int) -> list[Found]:
-    family, model_type = _family(raw, path, mapped, log)
+def _descend(
+    raw: Mapping[str, Any], path: str, role: str, mapped: str | None, findings: Findings, depth: int
+) -> list[PartSource]:
+    family, model_type = _family(raw, path, mapped, findings)
     children = [key for key in raw if key in ROLES and isinstance(raw[key], Mapping) and depth < DEPTH]
-    parts: list[Found] = []
+    parts: list[PartSource] = []
     for key in children:
         name = ROLES[key]
         child = family.parts.get(key) if family is not None else None
         if child is None and _is_open_clip(raw):
             child = "open_clip_vision" if name == "vision" else "open_clip_text"
-        parts += _descend(raw[key], f"{path}.{key}" if path else key, name, child, log, depth + 1)
+        parts += _descend(raw[key], f"{path}.{key}" if path else key, name, child, findings, depth + 1)
     if role and not parts and not _holds_stack(raw, family):
         return []
     reads_text = any(part.name == "text" for part in parts)
@@ -108,43 +101,45 @@ def _descend(raw: Mapping[str, Any], path: str, role: str, mapped: str | None, l
             model_type = Value(text, "family", f"{model_type.value} holds its text settings at the top level")
     owns = flat is not None and bool(flat.stacks or flat.unknown) and not reads_text
     if owns and flat is not None:
-        parts.insert(0, _part(role or flat.name, raw, path, flat, model_type, log))
+        parts.insert(0, _part(role or flat.name, raw, path, flat, model_type, findings))
     if not parts and family is not None and family.parts:
         for key, child in family.parts.items():
             if key in ROLES:
-                parts += _descend({}, f"{path}.{key}" if path else key, ROLES[key], child, log, depth + 1)
+                parts += _descend({}, f"{path}.{key}" if path else key, ROLES[key], child, findings, depth + 1)
     if not parts:
-        parts.append(_part(role or "text", raw, path, family, model_type, log))
+        parts.append(_part(role or "text", raw, path, family, model_type, findings))
     return [_renamed(part, role) for part in parts]
 
 
-def _renamed(part: Found, role: str) -> Found:
+def _renamed(part: PartSource, role: str) -> PartSource:
     """A stack inside a talker or a vocoder is the talker's, not the model's text."""
     if role in ("", "text") or part.name == role or part.name not in ("text", "vision"):
         return part
-    return Found(role if part.name == "text" else f"{role} {part.name}", part.section, part.family, part.model_type)
+    return PartSource(role if part.name == "text" else f"{role} {part.name}", part.section, part.family, part.model_type)
 
 
 def _holds_stack(raw: Mapping[str, Any], family: Family | None) -> bool:
     return family is not None or any(raw.get(key) is not None for key in OWN_SIZES)
 
 
-def _part(name: str, raw: Mapping[str, Any], path: str, family: Family | None, model_type: Value, log: Log) -> Found:
-    row = family if family is not None else _by_keys(raw, path, model_type, log)
-    section = Section(raw, path, row.defaults, row.origin or str(model_type.value), log)
-    return Found(name, section, row, model_type)
+def _part(
+    name: str, raw: Mapping[str, Any], path: str, family: Family | None, model_type: Value, findings: Findings
+) -> PartSource:
+    row = family if family is not None else _by_keys(raw, path, model_type, findings)
+    section = Section(raw, path, row.defaults, row.origin or str(model_type.value))
+    return PartSource(name, section, row, model_type)
 
 
 def _is_open_clip(raw: Mapping[str, Any]) -> bool:
     return "model_type" not in raw and isinstance(raw.get("vision_cfg"), Mapping) and isinstance(raw.get("text_cfg"), Mapping)
 
 
-def _family(raw: Mapping[str, Any], path: str, mapped: str | None, log: Log) -> tuple[Family | None, Value]:
+def _family(raw: Mapping[str, Any], path: str, mapped: str | None, findings: Findings) -> tuple[Family | None, Value]:
     """The row that reads a section, and how the model type was told: stated, by class, or by the parent."""
     at = f"{path}.model_type" if path else "model_type"
     stated = raw.get("model_type")
     if stated is not None and not isinstance(stated, str):
-        log.note("wrong-type", "error", f"{at} should be text", {at: stated}, "name the model type")
+        findings.note("wrong-type", "error", f"{at} should be text", {at: stated}, "name the model type")
         stated = None
     classes = raw.get("architectures")
     architecture = classes[0] if isinstance(classes, list) and classes and isinstance(classes[0], str) else None
@@ -157,9 +152,9 @@ def _family(raw: Mapping[str, Any], path: str, mapped: str | None, log: Log) -> 
             return family_of(mapped), Value(mapped, "family", f"the parent's family puts it here ({at} says {stated})")
         if own is not None:
             rival = family_of(by_class) if by_class is not None and mapped is None and by_class != stated else None
-            return _without_disputed(own, rival, at, stated, str(architecture), log), Value(stated, "file", at)
+            return _without_disputed(own, rival, at, stated, str(architecture), findings), Value(stated, "file", at)
         if by_class is not None:
-            log.note(
+            findings.note(
                 "model-type-unknown",
                 "warning",
                 f'no model type "{stated}" is known; the class {architecture} tells that it is {by_class}',
@@ -178,13 +173,13 @@ def _family(raw: Mapping[str, Any], path: str, mapped: str | None, log: Log) -> 
     return None, unknown("neither model_type nor a known class in the file")
 
 
-def _without_disputed(own: Family, rival: Family | None, at: str, stated: str, architecture: str, log: Log) -> Family:
+def _without_disputed(own: Family, rival: Family | None, at: str, stated: str, architecture: str, findings: Findings) -> Family:
     """The row without the defaults that the class named in `architectures` would take otherwise."""
     if rival is None or not own.stacks or not rival.stacks or own.stacks == rival.stacks:
         return own
     if rival.defaults.get("max_position_embeddings") is None or rival.origin.split()[0] in own.parts.values():
         return own
-    log.note(
+    findings.note(
         "class-contradicts-type",
         "warning",
         f'model_type is "{stated}", but the class {architecture} belongs to another model type',
@@ -205,12 +200,12 @@ TELLING = (("pos_att_type", "deberta-v2"), ("relative_attention", "deberta-v2"),
 """Keys that only one family writes, for files without a model type."""
 
 
-def _by_keys(raw: Mapping[str, Any], path: str, model_type: Value, log: Log) -> Family:
+def _by_keys(raw: Mapping[str, Any], path: str, model_type: Value, findings: Findings) -> Family:
     """For a type without a row: what the keys tell by themselves."""
     named = f'"{model_type.value}"' if model_type.known else "a file without a model type"
     rotary = [key for key in ROTARY_KEYS if raw.get(key) is not None]
     at = f"{path}.model_type" if path else "model_type"
-    log.note(
+    findings.note(
         "model-type-unknown",
         "warning",
         f"no row of the table describes {named}" + (f"; {rotary[0]} tells that it rotates" if rotary else ""),

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from ordinate.frequencies import DynamicNTK, Linear, Scaling, YaRN
-from ordinate.inspection.editing import REMOVED, Edit
-from ordinate.inspection.extend.methods import Option, far_layers
+from ordinate.inspection.extension.editing import REMOVED, Edit
+from ordinate.inspection.extension.methods import Option, far_layers
 from ordinate.inspection.families import library
-from ordinate.inspection.record import LayerKind, Part
+from ordinate.inspection.records import LayerKind, Part
 
 __all__ = ["CONFIGS", "DIALECTS", "Dialect", "Spelling", "llama_cpp", "own_dialect", "reads_scaling", "spell", "vllm"]
 

@@ -1,23 +1,27 @@
-"""The records an inspection is told in: frozen, typed, free of torch, each number with its provenance.
+"""What an inspection says: frozen, typed records, free of torch, each number with where it comes from.
 
-A reader (`huggingface`, `gguf`) makes them, `arithmetic` and `findings` read them, the command line prints them. They stand
-apart from the readers so that a second kind of file yields the very same answer.
+`ordinate.inspection.inspect` makes them from configs and from GGUF headers alike; checks, comparison, extension, memory and the
+command line read them. Every value carries its source, so that nothing is guessed in silence. Frequencies are never stored:
+they are computed on demand by `ordinate.frequencies`, the arithmetic that the modules of `ordinate.position` use too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from ordinate.inspection.provenance import Source, Value, plain, unknown
-from ordinate.inspection.rotation import Rotation
+from ordinate.errors import OrdinateError
+from ordinate.frequencies import Scaling, inverse_frequencies
 from ordinate.spec import PositionSpec
 
 __all__ = [
     "SCHEMA",
+    "SEVERITIES",
     "Attention",
     "Cache",
+    "CacheGroup",
     "Contexts",
     "Encoding",
     "Finding",
@@ -28,14 +32,203 @@ __all__ = [
     "Severity",
     "Source",
     "Value",
+    "incomplete_pairs",
+    "plain",
     "unknown",
+    "wavelengths",
 ]
 
 SCHEMA = "ordinate.inspection/1"
 """Name and version of what `Inspection.to_dict` tells; the number grows when a field changes its meaning or goes."""
 
+Source = Literal["file", "family", "derived", "assumed", "unknown"]
+
+
+@dataclass(frozen=True)
+class Value:
+    """A value and where it comes from.
+
+    Args:
+        value: a plain JSON value; None where the source is "unknown", or where nothing is the answer (no window).
+        source: "file" (a key of the file), "family" (fixed by the code of that model type), "derived" (computed from other
+            values), "assumed" (a custom, not a fact) or "unknown".
+        detail: the key's path for "file", the origin of the default for "family", the formula for "derived", the reason
+            for "assumed" and "unknown".
+
+    >>> Value(4, "file", "text_config.num_hidden_layers").to_dict()
+    {'value': 4, 'source': 'file', 'detail': 'text_config.num_hidden_layers'}
+    """
+
+    value: Any
+    source: Source
+    detail: str
+
+    @property
+    def known(self) -> bool:
+        """Whether there is an answer at all."""
+        return self.source != "unknown"
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain JSON types; an infinity or NaN that stood in the file becomes its name."""
+        return {"value": plain(self.value), "source": self.source, "detail": self.detail}
+
+
+def unknown(reason: str) -> Value:
+    """The value that says that there is none, and why."""
+    return Value(None, "unknown", reason)
+
+
+def plain(value: Any) -> Any:
+    """The same in plain JSON types: mappings and sequences as dict and list, what JSON has no number for by its name."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    return value
+
+
 Severity = Literal["info", "warning", "error"]
 SEVERITIES: tuple[Severity, ...] = ("info", "warning", "error")
+
+
+@dataclass(frozen=True)
+class Rotation:
+    """How one kind of layer turns its queries and keys.
+
+    Args:
+        layout: "half" pairs channels (i, i + rotary_dim/2), "interleaved" pairs (2i, 2i+1).
+        head_dim: channels of a query head.
+        rotary_dim: channels that turn.
+        base: the base of the ladder of frequencies.
+        rule: the scaling's name in `ordinate.frequencies.SCALINGS`, "none", or the file's own name for an unknown one.
+        settings: every parameter the scaling reads, by its name in that record.
+        scaling: that record; None without scaling, and where the file's settings do not make one.
+        axes: what positions count: ("tokens",), or ("height", "width"), or ("time", "height", "width").
+        sharing: how several axes share frequencies: "sections" of one ladder (`sections` says how many pairs each),
+            "interleaved" over one ladder, "alternating" pairs of one ladder, or a "ladder each".
+        sections: pairs of each axis, where the axes share one ladder.
+        reversed_channels: True where the LAST `rotary_dim` channels of the head turn and the first ones stay.
+    """
+
+    layout: Value
+    head_dim: Value
+    rotary_dim: Value
+    base: Value
+    rule: Value
+    settings: Mapping[str, Value] = field(default_factory=dict)
+    scaling: Scaling | None = None
+    axes: tuple[str, ...] = ("tokens",)
+    sharing: str = ""
+    sections: Value | None = None
+    reversed_channels: bool = False
+
+    @property
+    def ladder_dim(self) -> int | None:
+        """Channels that one ladder of frequencies spans: `rotary_dim`, or its share where each axis has its own ladder."""
+        dim = self.rotary_dim.value
+        if dim is None:
+            return None
+        return dim // len(self.axes) if self.sharing == "ladder each" else dim
+
+    def inverse_frequencies(self, length: int | None = None) -> tuple[float, ...] | None:
+        """Radians per position of each pair of one ladder, scaled, for a row of `length` tokens; None where unknowable."""
+        scalable = self.scaling is not None or self.rule.value == "none"
+        return self._ladder(self.scaling, length) if scalable else None
+
+    def unscaled_frequencies(self) -> tuple[float, ...] | None:
+        """The same before scaling."""
+        return self._ladder(None, None)
+
+    def _ladder(self, scaling: Scaling | None, length: int | None) -> tuple[float, ...] | None:
+        if self.ladder_dim is None or self.base.value is None:
+            return None
+        try:
+            ladder = inverse_frequencies(self.ladder_dim, self.base.value, scaling, length)
+        except (OrdinateError, ArithmeticError):  # the finding that says why is made where the setting was read
+            return None
+        return ladder if all(map(math.isfinite, ladder)) else None
+
+    def incomplete_pairs(self, context: int) -> int | None:
+        """Pairs of one ladder that never complete a turn inside `context` tokens: wavelength 2 pi / frequency above it."""
+        unscaled = self.unscaled_frequencies()
+        return None if unscaled is None else sum(1 for f in unscaled if f * context < 2 * math.pi)
+
+    @property
+    def depends_on_length(self) -> bool:
+        """Whether frequencies change with the length of the row."""
+        return self.scaling is not None and self.scaling.depends_on_length
+
+    @property
+    def cos_sin_factor(self) -> float | None:
+        """The factor on cos and sin, called attention factor in most configs; None where the scaling is unknown."""
+        if self.scaling is None:
+            return 1.0 if self.rule.value == "none" else None
+        return self.scaling.cos_sin_factor
+
+    @property
+    def softmax_factor(self) -> float | None:
+        """The factor on the scores beyond what cos and sin carry; None where the scaling is unknown."""
+        if self.scaling is None:
+            return 1.0 if self.rule.value == "none" else None
+        return self.scaling.softmax_factor
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain JSON types, with the frequencies and wavelengths spelled out."""
+        before, after = self.unscaled_frequencies(), self.inverse_frequencies()
+        return {
+            "layout": self.layout.to_dict(),
+            "head_dim": self.head_dim.to_dict(),
+            "rotary_dim": self.rotary_dim.to_dict(),
+            "base": self.base.to_dict(),
+            "scaling": {
+                "rule": self.rule.to_dict(),
+                "settings": {name: value.to_dict() for name, value in self.settings.items()},
+                "depends_on_length": self.depends_on_length,
+            },
+            "axes": list(self.axes),
+            "sharing": self.sharing or None,
+            "sections": None if self.sections is None else self.sections.to_dict(),
+            "rotated_channels": "last" if self.reversed_channels else "first",
+            "ladder_dim": self.ladder_dim,
+            "inverse_frequencies": {"before": _listed(before), "after": _listed(after)},
+            "wavelengths_tokens": {"before": _turns(before), "after": _turns(after)},
+            "cos_sin_factor": _finite(self.cos_sin_factor),
+            "softmax_factor": _finite(self.softmax_factor),
+        }
+
+
+def _listed(frequencies: tuple[float, ...] | None) -> list[float] | None:
+    return None if frequencies is None else list(frequencies)
+
+
+def _finite(number: float | None) -> float | None:
+    """JSON has no infinity; only absurd settings lead there, and a finding says so."""
+    return number if number is not None and math.isfinite(number) else None
+
+
+def _turns(frequencies: tuple[float, ...] | None) -> list[float | None] | None:
+    """Tokens of one whole turn of each pair; None for a pair that stands still."""
+    return None if frequencies is None else [_finite(2 * math.pi / f) if f else None for f in frequencies]
+
+
+def wavelengths(frequencies: Sequence[float]) -> tuple[float, ...]:
+    """Tokens of one whole turn of each pair, 2 pi / frequency; infinite for a pair that stands still.
+
+    >>> [round(w, 2) for w in wavelengths([1.0, 0.1, 0.0])]
+    [6.28, 62.83, inf]
+    """
+    return tuple(2 * math.pi / frequency if frequency else math.inf for frequency in frequencies)
+
+
+def incomplete_pairs(frequencies: Sequence[float], context: int) -> int:
+    """How many pairs never complete a turn inside `context` tokens: those with a wavelength above it.
+
+    >>> incomplete_pairs([1.0, 0.1, 0.01], 100)
+    1
+    """
+    return sum(1 for wave in wavelengths(frequencies) if wave > context)
 
 
 @dataclass(frozen=True)
@@ -175,6 +368,23 @@ class Contexts:
 
 
 @dataclass(frozen=True)
+class CacheGroup:
+    """Layers that keep equally much.
+
+    Args:
+        layers: how many.
+        width: numbers that a token leaves in each.
+        window: keys that are kept at most; None for all.
+        state: bytes that each keeps whatever the length.
+    """
+
+    layers: int
+    width: int
+    window: int | None
+    state: int = 0
+
+
+@dataclass(frozen=True)
 class Cache:
     """What keys and values of one sequence cost in memory.
 
@@ -182,23 +392,22 @@ class Cache:
         bytes_per_value: 2 for bfloat16 and float16, 4 for float32 ...
         bytes_per_token: what one more token adds while it is inside every window.
         bytes_at_claimed: the whole cache at the claimed context, windows and constant states taken into account.
-        groups: (layers, numbers per token of each, window in keys or None, constant numbers of each), one a kind.
+        groups: one for each kind of layer that keeps something.
     """
 
     bytes_per_value: Value
     bytes_per_token: Value
     bytes_at_claimed: Value
-    groups: tuple[tuple[int, int, int | None, int], ...] = ()
+    groups: tuple[CacheGroup, ...] = ()
 
     def bytes_at(self, length: int) -> int | None:
         """Bytes for one sequence of `length` tokens; None where a width is unknown."""
         if not self.bytes_per_token.known:
             return None
-        numbers = sum(
-            layers * (width * (length if window is None else min(length, window)) + state)
-            for layers, width, window, state in self.groups
+        return sum(
+            group.layers * (group.width * min(length, group.window or length) * self.bytes_per_value.value + group.state)
+            for group in self.groups
         )
-        return int(numbers * self.bytes_per_value.value)
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON types."""

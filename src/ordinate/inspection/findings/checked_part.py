@@ -1,4 +1,4 @@
-"""What a check of a finished reading gets to see, and how it notes what it finds."""
+"""What a check of a finished reading gets to see."""
 
 from __future__ import annotations
 
@@ -6,42 +6,40 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ordinate.inspection.provenance import Value
-from ordinate.inspection.record import Part, Severity
-from ordinate.inspection.rotation import Rotation
-from ordinate.inspection.section import Section
-from ordinate.inspection.sections import Found
+from ordinate.inspection.reader.row_types import PartSource
+from ordinate.inspection.reader.section import Section
+from ordinate.inspection.records import Part, Rotation, Value
 
-__all__ = ["Case"]
+__all__ = ["CheckedPart"]
 
 
 @dataclass(frozen=True)
-class Case:
+class CheckedPart:
     """One part of a file, read, beside its raw section.
 
     Args:
         raw: the whole file.
         name: what the file is called.
-        found: the section with its family.
+        source: the section with its family.
         part: what was read.
         main: whether it is the part that reads tokens.
     """
 
     raw: Mapping[str, Any]
     name: str
-    found: Found
+    source: PartSource
     part: Part
     main: bool
 
     @property
     def section(self) -> Section:
         """The part's settings."""
-        return self.found.section
+        return self.source.section
 
     @property
     def keys(self) -> Mapping[str, Any]:
         """The part's raw settings."""
-        return self.found.section.raw
+        return self.source.section.raw
 
     @property
     def stated_type(self) -> str:
@@ -66,7 +64,3 @@ class Case:
     def stated(self, value: Value | None) -> dict[str, Any]:
         """A value that stands in the file, by its path."""
         return {value.detail: value.value} if value is not None and value.source == "file" else {}
-
-    def note(self, name: str, severity: Severity, message: str, evidence: Mapping[str, Any], hint: str) -> None:
-        """Keep a finding."""
-        self.section.log.note(name, severity, message, evidence, hint)
