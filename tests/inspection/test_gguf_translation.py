@@ -22,10 +22,9 @@ from ordinate.inspection.files import Document
 from ordinate.inspection.gguf_header import Header, Tensor
 from ordinate.inspection.inspect import inspect_header
 from ordinate.inspection.records import Inspection
-
-gguf = pytest.importorskip("gguf")
 from tests.external import CONFIGS
 
+gguf = pytest.importorskip("gguf")
 FACTS = CONFIGS / "facts.csv"
 
 LLAMA = {
