@@ -37,6 +37,26 @@ def test_light_imports_bring_in_nothing_heavy(command):
     assert out.strip() == "[]"
 
 
+def test_names_of_the_top_level_are_those_of_the_packages_and_typed():
+    declared = {}
+    for node in ast.walk(ast.parse((SOURCE / "__init__.py").read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module.startswith("ordinate."):
+            declared |= {alias.asname: node.module for alias in node.names}
+    assert declared == {name: f"ordinate.{home}" for name, home in ordinate._HOMES.items()}
+    assert not {path.stem if path.suffix else path.name for path in SOURCE.iterdir()} & set(declared)
+    for name, home in declared.items():
+        assert getattr(ordinate, name) is getattr(importlib.import_module(home), name)
+        assert name in importlib.import_module(home).__all__
+        assert name in dir(ordinate)
+    with pytest.raises(AttributeError, match="has no attribute 'Rotery'"):
+        _ = ordinate.Rotery
+
+
+@pytest.mark.parametrize("use", ["dir(ordinate)", "ordinate.inspect_config", "hasattr(ordinate, 'nothing')", "ordinate.YaRN"])
+def test_a_name_of_the_top_level_brings_in_no_more_than_it_needs(use):
+    assert run("-c", f"import ordinate, sys; {use}; print('torch' in sys.modules)").stdout == "False\n"
+
+
 def test_every_error_says_argument_expectation_and_remedy_and_survives_a_process_boundary():
     kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, errors.OrdinateError)]
     assert len(kinds) > 8
