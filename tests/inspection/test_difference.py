@@ -60,7 +60,7 @@ def test_two_spellings_of_one_rule_are_no_difference() -> None:
 def test_what_moves_a_position_is_a_difference(edit: dict[str, Any], aspect: str) -> None:
     found = compared(LLAMA, LLAMA | edit)
     assert found.positions == "different"
-    assert any(aspect in other for other in [*aspects(found), *(change.told for change in found.changes)])
+    assert any(aspect in other for other in [*aspects(found), *(change.message for change in found.changes)])
     assert found.caches == "different"
 
 
@@ -74,7 +74,7 @@ def test_a_larger_claim_alone_moves_nothing() -> None:
 def test_dynamic_scaling_is_told_apart_past_the_trained_context_and_spoils_the_cache() -> None:
     found = compared(LLAMA, LLAMA | {"rope_scaling": {"rope_type": "dynamic", "factor": 2.0}})
     assert found.positions == "different"
-    assert any("from a row of 8,193 tokens on" in change.told for change in found.changes)
+    assert any("from a row of 8,193 tokens on" in change.message for change in found.changes)
     assert any("changes frequencies with the row's length" in reason for reason in found.reasons)
 
 
@@ -228,7 +228,7 @@ def test_real_models_and_what_their_conversion_writes_tell_positions_alike(name:
     architecture, keys = CONVERTED[name]
     metadata = {"general.architecture": architecture} | {f"{architecture}.{key}": value for key, value in keys.items()}
     found = difference(inspect_config(CONFIGS / name), inspect_header(Header(3, "little", metadata), "model.gguf"))
-    moved = [(change.where, change.told) for change in found.changes if "positions" in change.effects]
+    moved = [(change.where, change.message) for change in found.changes if "positions" in change.effects]
     if name == "gpt-oss-20b.json":  # llama.cpp rounds the ends of YaRN's ramp, the model does not
         assert {where for where, _ in moved} == {"text, full attention", "text, sliding attention"}
         assert all("truncate=False" in told for _, told in moved)

@@ -59,7 +59,7 @@ def extended(config: dict[str, Any], length: int, method: Method | None = None, 
 
 
 def shown(found: Extension, dialect: str) -> str:
-    return next(each for each in found.spellings if each.dialect == dialect).shown
+    return next(each for each in found.spellings if each.dialect == dialect).text
 
 
 def turning(found: Extension) -> Rotation:
@@ -350,7 +350,7 @@ def test_a_gguf_file_gets_flags_only() -> None:
     }
     document = Document("model.gguf", None, header=Header(3, "little", keys))
     found = extend(document, inspect_document(document), 65536)
-    assert [(each.dialect, each.shown) for each in found.spellings] == [
+    assert [(each.dialect, each.text) for each in found.spellings] == [
         ("llama.cpp", "--rope-scaling yarn --rope-scale 2 --yarn-orig-ctx 32768 -c 65536")
     ]
     assert found.edited == ""

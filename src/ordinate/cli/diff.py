@@ -35,41 +35,41 @@ def diff(
 
     if a == b == "-":
         raise ArgumentError("-", expected="standard input for one of the two", got="both", hint="name a file")
-    found = difference(inspect_document(read_document(a)), inspect_document(read_document(b)))
+    result = difference(inspect_document(read_document(a)), inspect_document(read_document(b)))
     if as_json:
-        answer_json(found.to_dict())
+        answer_json(result.to_dict())
     else:
-        answer(*_told(found))
-    if found.positions != "same":
+        answer(*_report(result))
+    if result.positions != "same":
         raise typer.Exit(1)
 
 
-def _told(found: Difference) -> list[RenderableType]:
+def _report(result: Difference) -> list[RenderableType]:
     from rich.markup import escape
     from rich.text import Text
 
     from ordinate.cli.tables import grid, told, whence
 
     verdicts = grid("", "", header=False)
-    verdicts.add_row("a", escape(found.a))
-    verdicts.add_row("b", escape(found.b))
-    verdicts.add_row("positions", f"[{_STYLES[found.positions]}]{found.positions}[/]")
-    verdicts.add_row("caches", f"[{_STYLES[found.caches]}]{'compatible' if found.caches == 'same' else found.caches}[/]")
-    for reason in found.reasons:
+    verdicts.add_row("a", escape(result.a))
+    verdicts.add_row("b", escape(result.b))
+    verdicts.add_row("positions", f"[{_STYLES[result.positions]}]{result.positions}[/]")
+    verdicts.add_row("caches", f"[{_STYLES[result.caches]}]{'compatible' if result.caches == 'same' else result.caches}[/]")
+    for reason in result.reasons:
         verdicts.add_row("", f"[dim]{escape(reason)}[/]")
     parts: list[RenderableType] = [verdicts]
-    if found.changes:
+    if result.changes:
         table = grid("where", "what", "a", "b", "touches")
-        for change in found.changes:
+        for change in result.changes:
             sides = [
                 "[dim]nothing of the kind[/]" if value is None else f"{told(value)}\n{whence(value)}"
                 for value in (change.a, change.b)
             ]
             table.add_row(escape(change.where), change.aspect, *sides, ", ".join(change.effects))
         parts += [Text.from_markup("\n[bold]what differs[/]"), table]
-    if found.agreement:
+    if result.agreement:
         table = grid("where", "distance", "mean cosine between keys turned by a and by b")
-        for each in found.agreement:
+        for each in result.agreement:
             table.add_row(escape(each.where), f"{each.distance:,}", f"{each.cosine:+.4f}")
         parts += [Text.from_markup("\n[bold]how fast the rotations part[/]"), table]
     return parts

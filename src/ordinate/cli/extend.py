@@ -56,45 +56,45 @@ def extend(
             raise ArgumentError(option, expected=f"one of {', '.join(allowed)}", got=value, hint="spell it so")
     document = read_document(file)
     chosen = cast("Method | None", method)
-    found = plan(document, inspect_document(document), to, method=chosen, trained=trained)
+    extension = plan(document, inspect_document(document), to, method=chosen, trained=trained)
     if as_json:
-        answer_json(found.to_dict())
-    elif dialect is not None and found.spellings:
-        emit(_only(found, cast("Dialect", dialect)) + "\n")
+        answer_json(extension.to_dict())
+    elif dialect is not None and extension.spellings:
+        emit(_only(extension, cast("Dialect", dialect)) + "\n")
     else:
-        answer(*_told(found))
+        answer(*_report(extension))
     if write:
-        _write(found, document)
-    wanted = found.assessment.need in ("length", "scaling")
-    if found.assessment.need == "impossible" or (wanted and not any(each.shown for each in found.spellings)):
+        _write(extension, document)
+    wanted = extension.assessment.need in ("length", "scaling")
+    if extension.assessment.need == "impossible" or (wanted and not any(each.text for each in extension.spellings)):
         raise typer.Exit(1)
 
 
-def _only(found: Extension, dialect: str) -> str:
+def _only(extension: Extension, dialect: str) -> str:
     from ordinate.errors import RefusedError
 
-    spelling = next((each for each in found.spellings if each.dialect == dialect), None)
+    spelling = next((each for each in extension.spellings if each.dialect == dialect), None)
     if spelling is None or spelling.refused:
         got = "flags only: this is a GGUF file" if spelling is None else spelling.refused
         raise RefusedError("--dialect", expected=f"an edit that {dialect} can say", got=got, hint="choose another dialect")
-    return spelling.shown
+    return spelling.text
 
 
-def _write(found: Extension, document: Document) -> None:
+def _write(extension: Extension, document: Document) -> None:
     from ordinate.errors import RefusedError
     from ordinate.inspection.extension.plan import write
 
     if document.path is None or document.config is None:
         got = "standard input" if document.path is None else "a GGUF file"
         raise RefusedError("--write", expected="a config on disk", got=got, hint="leave --write out")
-    if found.assessment.need in ("nothing", "unscalable"):
-        typer.echo(f"nothing to write: {found.assessment.why}", err=True)
+    if extension.assessment.need in ("nothing", "unscalable"):
+        typer.echo(f"nothing to write: {extension.assessment.why}", err=True)
         return
-    kept = write(found, document.path)
-    typer.echo(f"written: {document.path} ({found.own}); the old file is {kept}", err=True)
+    kept = write(extension, document.path)
+    typer.echo(f"written: {document.path} ({extension.own}); the old file is {kept}", err=True)
 
 
-def _told(found: Extension) -> list[RenderableType]:
+def _report(extension: Extension) -> list[RenderableType]:
     from rich.markup import escape
     from rich.text import Text
 
@@ -111,43 +111,43 @@ def _told(found: Extension) -> list[RenderableType]:
         "impossible": "[bold red]it cannot[/]",
     }
     top = grid("", "", header=False)
-    top.add_row("file", escape(found.source))
-    top.add_row(f"at {found.length:,} tokens", needs[found.assessment.need])
-    top.add_row("", escape(found.assessment.why))
-    if found.cache_bytes is not None:
-        top.add_row("cache of one sequence", bytes_of(found.cache_bytes))
+    top.add_row("file", escape(extension.source))
+    top.add_row(f"at {extension.length:,} tokens", needs[extension.assessment.need])
+    top.add_row("", escape(extension.assessment.why))
+    if extension.cache_bytes is not None:
+        top.add_row("cache of one sequence", bytes_of(extension.cache_bytes))
     parts: list[RenderableType] = [top]
-    if found.assessment.options:
+    if extension.assessment.options:
         table = grid("method", "suits", "why", "tuning it usually needs")
-        for option in found.assessment.options:
-            mark = " <" if found.chosen is option else ""
+        for option in extension.assessment.options:
+            mark = " <" if extension.chosen is option else ""
             tuning = option.tuning if option.suits != "no" else ""
             table.add_row(
                 f"{option.method}{mark}", f"[{_SUITS[option.suits]}]{option.suits}[/]", escape(option.why), escape(tuning)
             )
         parts += [heading("methods"), table]
-    for spelling in found.spellings:
-        parts.append(heading(spelling.dialect + (", the file's own" if spelling.dialect == found.own else "")))
-        parts.append(Text(spelling.shown or f"not there: {spelling.refused}"))
-    if found.chosen is not None and found.after is not None:
-        parts += [heading("frequencies"), _frequencies(found)]
-    if found.cost is not None:
-        parts += [heading(f"on a short input ({found.cost.length:,} tokens), without tuning"), _cost(found)]
-    if found.proof:
-        parts += [heading("read again"), Text("\n".join(f"- {line}" for line in found.proof))]
-    worrying = [finding for finding in found.before.findings if finding.severity != "info"]
+    for spelling in extension.spellings:
+        parts.append(heading(spelling.dialect + (", the file's own" if spelling.dialect == extension.own else "")))
+        parts.append(Text(spelling.text or f"not there: {spelling.refused}"))
+    if extension.chosen is not None and extension.after is not None:
+        parts += [heading("frequencies"), _frequencies(extension)]
+    if extension.cost is not None:
+        parts += [heading(f"on a short input ({extension.cost.length:,} tokens), without tuning"), _cost(extension)]
+    if extension.proof:
+        parts += [heading("read again"), Text("\n".join(f"- {line}" for line in extension.proof))]
+    worrying = [finding for finding in extension.before.findings if finding.severity != "info"]
     if worrying:
         parts += [heading("the file as it is has findings"), findings_table(worrying)]
     return parts
 
 
-def _frequencies(found: Extension) -> RenderableType:
+def _frequencies(extension: Extension) -> RenderableType:
     import math
 
     from ordinate.cli.tables import grid, shown
 
-    told = found.to_dict()["inverse_frequencies"]
-    before, after = told["before"] or [], told["after"] or []
+    frequencies = extension.to_dict()["inverse_frequencies"]
+    before, after = frequencies["before"] or [], frequencies["after"] or []
     table = grid("pair", "before, radians a token", "after", "divided by", "wavelength after, tokens")
     count = min(len(before), len(after))
     rows = sorted({0, *(round(step * (count - 1) / 8) for step in range(9))}) if count else []
@@ -160,10 +160,10 @@ def _frequencies(found: Extension) -> RenderableType:
     return table
 
 
-def _cost(found: Extension) -> RenderableType:
+def _cost(extension: Extension) -> RenderableType:
     from ordinate.cli.tables import grid
 
-    cost = found.cost
+    cost = extension.cost
     assert cost is not None  # the caller asked
     table = grid("", "", header=False)
     if cost.untouched:

@@ -45,28 +45,28 @@ def inspect(
         raise ArgumentError(option, expected="one file", got=f"{len(files)} files", hint="call it once for each")
     if files.count("-") > 1:
         raise ArgumentError("-", expected="standard input once", got=f"{files.count('-')} times", hint="name it once")
-    found: list[Inspection] = []
+    inspections: list[Inspection] = []
     refused = 0
     for name in files:
         try:
-            found.append(inspect_document(read_document(name)))
+            inspections.append(inspect_document(read_document(name)))
         except OrdinateError as problem:
             if len(files) == 1:
                 raise
             typer.echo(f"ordinate: {problem}", err=True)
             refused += 1
     if figure or html:
-        _draw(found[0], figure, html)
+        _draw(inspections[0], figure, html)
     if as_json:
-        told: Any = [inspection.to_dict() for inspection in found]
-        answer_json(told[0] if len(files) == 1 else told)
+        records: Any = [inspection.to_dict() for inspection in inspections]
+        answer_json(records[0] if len(files) == 1 else records)
     elif len(files) == 1:
-        answer(*_one(found[0]))
-    elif found:
-        answer(_several(found))
+        answer(*_one(inspections[0]))
+    elif inspections:
+        answer(_several(inspections))
     if refused:
         raise typer.Exit(2)
-    if any(inspection.severity in ("warning", "error") for inspection in found):
+    if any(inspection.severity in ("warning", "error") for inspection in inspections):
         raise typer.Exit(1)
 
 

@@ -1,4 +1,4 @@
-"""Two inspections against each other: are positions told in the same way, and could one model read the other's cache?
+"""Two inspections against each other: is position encoded in the same way, and could one model read the other's cache?
 
 Used for a draft model against its target, for a config before and after an edit, and for a checkpoint against its conversion.
 Frequencies are compared as numbers, at the lengths where scalings change: two spellings of one rule are no difference, and one
@@ -37,7 +37,7 @@ class Change:
         a, b: what each side says, with its provenance; None where a side has no such thing.
         effects: what it touches: "positions" (the same tokens are told apart otherwise), "cache" (keys and values cannot be
             exchanged), "context" (only how far the model is said to reach).
-        told: one sentence.
+        message: one sentence.
     """
 
     where: str
@@ -45,7 +45,7 @@ class Change:
     a: Value | None
     b: Value | None
     effects: tuple[Effect, ...]
-    told: str
+    message: str
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON types."""
@@ -55,7 +55,7 @@ class Change:
             "a": None if self.a is None else self.a.to_dict(),
             "b": None if self.b is None else self.b.to_dict(),
             "effects": list(self.effects),
-            "told": self.told,
+            "told": self.message,
         }
 
 
@@ -77,12 +77,12 @@ class Agreement:
 
 @dataclass(frozen=True)
 class Difference:
-    """What `difference` found.
+    """How two inspections differ.
 
     Args:
         a, b: the two names.
         changes: aspects that differ, part by part.
-        positions: whether all layers are told positions alike; "unknown" where a side does not say.
+        positions: whether all layers encode positions alike; "unknown" where a side does not say.
         caches: whether keys and values of one model could be read by the other.
         reasons: why, for `caches`.
         agreement: for rotations that differ, how fast they part with distance.
@@ -133,8 +133,8 @@ def difference(a: Inspection, b: Inspection) -> Difference:
             present = one or two
             assert present is not None  # pairs have at least one side
             side = a.source if two is None else b.source
-            told = f"only {side} has a part {present.name}"
-            changes.append(Change(present.name, "part", _named(one), _named(two), ("positions",), told))
+            message = f"only {side} has a part {present.name}"
+            changes.append(Change(present.name, "part", _named(one), _named(two), ("positions",), message))
             continue
         changes.extend(_compare_parts(one, two, agreement))
     reordered = _reordered(a), _reordered(b)
@@ -161,19 +161,19 @@ def _both_known(change: Change) -> bool:
 def _compare_parts(a: Part, b: Part, agreement: list[Agreement]) -> Iterator[Change]:
     if not a.layers or not b.layers:
         if a.layers != b.layers or a.model_type.value != b.model_type.value:
-            told = "what at least one of the two does with positions is unknown"
+            message = "what at least one of the two does with positions is unknown"
             lacking = tuple(
                 None if part.layers else Value(None, "unknown", "nothing is known of its layers") for part in (a, b)
             )
-            yield Change(a.name, "layers", lacking[0], lacking[1], ("positions", "cache"), told)
+            yield Change(a.name, "layers", lacking[0], lacking[1], ("positions", "cache"), message)
         return
     for one, two in _matched(a, b):
         where = f"{a.name}, {one.name if one is not None else two.name if two is not None else ''}"
         if one is None or two is None:
             present = one or two
             kind = None if present is None else Value(present.kind, "derived", f"layers {_ranged(present.indices)}")
-            told = "only one of the two has layers of this kind"
-            yield Change(where, "kind of layer", kind if two is None else None, kind if one is None else None, _BOTH, told)
+            message = "only one of the two has layers of this kind"
+            yield Change(where, "kind of layer", kind if two is None else None, kind if one is None else None, _BOTH, message)
             continue
         yield from _compare_layers(where, one, two, (a, b), agreement)
     yield from _compare_values(f"{a.name}", "layers", a.num_layers, b.num_layers, ("cache",))
@@ -252,8 +252,8 @@ def _compare_rotations(
     before = yield from _report(_compare_values(where, "rotated channels", a.rotary_dim, b.rotary_dim, _BOTH))
     before |= yield from _report(_compare_values(where, "base", a.base, b.base, _BOTH))
     for aspect in ("axes", "sharing", "reversed_channels"):
-        told = [Value(plain(getattr(rotation, aspect)), "derived", "how positions are read") for rotation in (a, b)]
-        yield from _compare_values(where, aspect.replace("_", " "), told[0], told[1], _BOTH)
+        message = [Value(plain(getattr(rotation, aspect)), "derived", "how positions are read") for rotation in (a, b)]
+        yield from _compare_values(where, aspect.replace("_", " "), message[0], message[1], _BOTH)
     if a.sections is not None or b.sections is not None:
         yield from _compare_values(where, "sections", a.sections, b.sections, _BOTH)
     lengths = sorted({1, *(limit for part in parts for limit in _limits(part))})
@@ -285,11 +285,11 @@ def _compare_rotations(
 
 def _report(changes: Iterator[Change]) -> Any:
     """Pass changes on, and answer whether there were any."""
-    found = False
+    changed = False
     for change in changes:
-        found = True
+        changed = True
         yield change
-    return found
+    return changed
 
 
 def _limits(part: Part) -> list[int]:
@@ -306,9 +306,9 @@ def _same_frequencies(a: Rotation, b: Rotation, length: int) -> bool:
 
 
 def _scaling(rotation: Rotation) -> Value:
-    shown = rotation.rule.value if rotation.scaling is None else repr(rotation.scaling)
-    shown = shown if shown is None or len(shown) <= 120 else f"{shown[:117]}..."
-    return Value(shown, rotation.rule.source, rotation.rule.detail)
+    texts = rotation.rule.value if rotation.scaling is None else repr(rotation.scaling)
+    texts = texts if texts is None or len(texts) <= 120 else f"{texts[:117]}..."
+    return Value(texts, rotation.rule.source, rotation.rule.detail)
 
 
 def _settings_differ(a: Rotation, b: Rotation) -> bool:
@@ -341,7 +341,7 @@ def _equal(a: Any, b: Any) -> bool:
 
 
 def _against(aspect: str, a: Value | None, b: Value | None) -> str:
-    shown = [
+    texts = [
         "nothing of the kind"
         if value is None
         else "unknown"
@@ -351,7 +351,7 @@ def _against(aspect: str, a: Value | None, b: Value | None) -> str:
         else f"{value.value}"
         for value in (a, b)
     ]
-    return f"{aspect}: {shown[0]} against {shown[1]}"
+    return f"{aspect}: {texts[0]} against {texts[1]}"
 
 
 def _reordered(inspection: Inspection) -> bool:
@@ -362,8 +362,8 @@ def _reordered(inspection: Inspection) -> bool:
 def _forgive_layout(change: Change, a: bool, b: bool) -> Change:
     if change.aspect != "layout" or a == b or not _both_known(change):
         return change
-    told = f"{change.told}: the conversion reordered the rows along with it, so angles agree and only cached keys do not"
-    return Change(change.where, change.aspect, change.a, change.b, ("cache",), told)
+    message = f"{change.message}: the conversion reordered the rows along with it, so angles agree and only cached keys do not"
+    return Change(change.where, change.aspect, change.a, change.b, ("cache",), message)
 
 
 def _compare_caches(a: Inspection, b: Inspection, changes: list[Change]) -> tuple[Verdict, tuple[str, ...]]:
@@ -373,7 +373,7 @@ def _compare_caches(a: Inspection, b: Inspection, changes: list[Change]) -> tupl
         return "different", (f"only {keepers[0]} keeps a cache" if keepers else "neither keeps a cache",)
     main = a.main.name
     touching = [change for change in changes if "cache" in change.effects and change.where.split(",")[0] in (main, b.main.name)]
-    reasons = [f"{change.where}: {change.told}" for change in touching]
+    reasons = [f"{change.where}: {change.message}" for change in touching]
     for inspection in (a, b):
         for layer in inspection.layers:
             rotation = layer.rotation

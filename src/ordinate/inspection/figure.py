@@ -31,9 +31,9 @@ def draw(inspection: Inspection) -> Figure:
     Raises:
         RefusedError: nothing in the file rotates, or no frequency is known.
 
-    >>> told = {"model_type": "llama", "hidden_size": 256, "num_attention_heads": 4, "num_hidden_layers": 2}
+    >>> config = {"model_type": "llama", "hidden_size": 256, "num_attention_heads": 4, "num_hidden_layers": 2}
     >>> from ordinate.inspection import inspect_config
-    >>> len(draw(inspect_config(told)).axes)
+    >>> len(draw(inspect_config(config)).axes)
     1
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -108,7 +108,7 @@ def write_html(inspection: Inspection, path: str | Path) -> None:
     from jinja2 import Environment
 
     page = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(PAGE)
-    text = page.render(told=inspection.to_dict(), svg=_svg(inspection), shown=_shown)
+    text = page.render(record=inspection.to_dict(), svg=_svg(inspection), shown=_shown)
     atomic_write(path, text, name="--html")
 
 
@@ -117,9 +117,9 @@ def _svg(inspection: Inspection) -> str:
         figure = draw(inspection)
     except RefusedError:
         return ""
-    held = io.StringIO()
-    figure.savefig(held, format="svg", metadata={"Date": None})
-    text = held.getvalue()
+    buffer = io.StringIO()
+    figure.savefig(buffer, format="svg", metadata={"Date": None})
+    text = buffer.getvalue()
     return text[text.index("<svg") :]
 
 
@@ -136,7 +136,7 @@ def _shown(value: Any) -> str:
 
 PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{{ told.source }}</title>
+<title>{{ record.source }}</title>
 <style>
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #202124 }
 table { border-collapse: collapse; margin: .5rem 0 1.5rem; width: 100% }
@@ -148,9 +148,9 @@ svg { max-width: 100%; height: auto }
 {% macro row(name, value) %}
 <tr><th>{{ name }}</th><td>{{ shown(value.value) }}</td><td class="from">{{ value.source }}: {{ value.detail }}</td></tr>
 {% endmacro %}
-<h1>{{ told.source }}</h1>
-<p>{{ shown(told.model_type.value) }}: {{ shown(told.kind) }}</p>
-{% for part in told.parts %}
+<h1>{{ record.source }}</h1>
+<p>{{ shown(record.model_type.value) }}: {{ shown(record.kind) }}</p>
+{% for part in record.parts %}
 <h2>{{ part.name }}</h2>
 <table>
 {{ row("layers", part.num_layers) }}
@@ -190,10 +190,10 @@ svg { max-width: 100%; height: auto }
 {% endfor %}
 {% endfor %}
 {% if svg %}<h2>Wavelengths</h2>{{ svg | safe }}{% endif %}
-{% if told.findings %}
+{% if record.findings %}
 <h2>Findings</h2>
 <table>
-{% for finding in told.findings %}
+{% for finding in record.findings %}
 <tr><th class="{{ finding.severity }}">{{ finding.severity }}: {{ finding.id }}</th>
 <td>{{ finding.message }}<br><span class="from">{% for key, value in finding.evidence.items() %}{{ key }}: {{ value }}
 {% endfor %}</span></td><td>{{ finding.hint }}</td></tr>

@@ -129,11 +129,11 @@ def _locate(path: Path) -> Path | None:
     containers = [entry for entry in inside if entry.endswith(".gguf")]
     if len(containers) == 1:
         return path / containers[0]
-    found = f"{len(inside)} entries ({', '.join(inside[:4])}{', ...' if len(inside) > 4 else ''})" if inside else "nothing"
+    entries = f"{len(inside)} entries ({', '.join(inside[:4])}{', ...' if len(inside) > 4 else ''})" if inside else "nothing"
     raise MissingDataError(
         str(path),
         expected=f"a directory that holds {_CONFIG_NAME} or one GGUF file",
-        got=found,
+        got=entries,
         hint="name the file itself",
     )
 
@@ -149,7 +149,7 @@ def _unreadable(name: str, error: Exception) -> MissingDataError:
 
 
 def _parse_stream(stream: IO[bytes], name: str, path: Path | None) -> Document:
-    """JSON or GGUF, told apart by the first bytes, whatever the file is called."""
+    """JSON or GGUF, distinguished by the first bytes, whatever the file is called."""
     start = stream.read(len(_GGUF))
     if start == _GGUF:
         from ordinate.inspection.gguf_header import read_header
@@ -237,8 +237,8 @@ def _object(pairs: list[tuple[str, Any]], name: str) -> dict[str, Any]:
 
 
 def _short(value: Any) -> str:
-    shown = _JSON_NAMES[type(value)] if isinstance(value, list | dict) else json.dumps(value)
-    return shown if len(shown) <= 40 else shown[:37] + "..."
+    text = _JSON_NAMES[type(value)] if isinstance(value, list | dict) else json.dumps(value)
+    return text if len(text) <= 40 else text[:37] + "..."
 
 
 def _leaves(config: dict[str, Any]) -> Iterator[tuple[int, str, str, Any]]:

@@ -135,7 +135,7 @@ def _is_open_clip(raw: Mapping[str, Any]) -> bool:
 
 
 def _family(raw: Mapping[str, Any], path: str, mapped: str | None, findings: Findings) -> tuple[Family | None, Value]:
-    """The row that reads a section, and how the model type was told: stated, by class, or by the parent."""
+    """The row that reads a section, and how the model type is known: stated, by class, or from the parent."""
     at = f"{path}.model_type" if path else "model_type"
     stated = raw.get("model_type")
     if stated is not None and not isinstance(stated, str):

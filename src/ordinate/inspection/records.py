@@ -101,14 +101,14 @@ class Rotation:
         layout: "half" pairs channels (i, i + rotary_dim/2), "interleaved" pairs (2i, 2i+1).
         head_dim: channels of a query head.
         rotary_dim: channels that turn.
-        base: the base of the ladder of frequencies.
+        base: the base of the frequency schedule.
         rule: the scaling's name in `ordinate.frequencies.SCALINGS`, "none", or the file's own name for an unknown one.
         settings: every parameter the scaling reads, by its name in that record.
         scaling: that record; None without scaling, and where the file's settings do not make one.
         axes: what positions count: ("tokens",), or ("height", "width"), or ("time", "height", "width").
-        sharing: how several axes share frequencies: "sections" of one ladder (`sections` says how many pairs each),
-            "interleaved" over one ladder, "alternating" pairs of one ladder, or a "ladder each".
-        sections: pairs of each axis, where the axes share one ladder.
+        sharing: how several axes share frequencies: "sections" of one schedule (`sections` says how many pairs each),
+            "interleaved" over one schedule, "alternating" pairs of one schedule, or a "ladder each" (a schedule for each axis).
+        sections: pairs of each axis, where the axes share one schedule.
         reversed_channels: True where the LAST `rotary_dim` channels of the head turn and the first ones stay.
     """
 
@@ -125,33 +125,33 @@ class Rotation:
     reversed_channels: bool = False
 
     @property
-    def ladder_dim(self) -> int | None:
-        """Channels that one ladder of frequencies spans: `rotary_dim`, or its share where each axis has its own ladder."""
+    def schedule_dim(self) -> int | None:
+        """Channels that one frequency schedule spans: `rotary_dim`, or its share where each axis has its own."""
         dim = self.rotary_dim.value
         if dim is None:
             return None
         return dim // len(self.axes) if self.sharing == "ladder each" else dim
 
     def inverse_frequencies(self, length: int | None = None) -> tuple[float, ...] | None:
-        """Radians per position of each pair of one ladder, scaled, for a row of `length` tokens; None where unknowable."""
+        """Radians per position of each pair of one schedule, scaled, for a row of `length` tokens; None where unknowable."""
         scalable = self.scaling is not None or self.rule.value == "none"
-        return self._ladder(self.scaling, length) if scalable else None
+        return self._frequencies(self.scaling, length) if scalable else None
 
     def unscaled_frequencies(self) -> tuple[float, ...] | None:
         """The same before scaling."""
-        return self._ladder(None, None)
+        return self._frequencies(None, None)
 
-    def _ladder(self, scaling: Scaling | None, length: int | None) -> tuple[float, ...] | None:
-        if self.ladder_dim is None or self.base.value is None:
+    def _frequencies(self, scaling: Scaling | None, length: int | None) -> tuple[float, ...] | None:
+        if self.schedule_dim is None or self.base.value is None:
             return None
         try:
-            ladder = inverse_frequencies(self.ladder_dim, self.base.value, scaling, length)
+            frequencies = inverse_frequencies(self.schedule_dim, self.base.value, scaling, length)
         except (OrdinateError, ArithmeticError):  # the finding that says why is made where the setting was read
             return None
-        return ladder if all(map(math.isfinite, ladder)) else None
+        return frequencies if all(map(math.isfinite, frequencies)) else None
 
     def incomplete_pairs(self, context: int) -> int | None:
-        """Pairs of one ladder that never complete a turn inside `context` tokens: wavelength 2 pi / frequency above it."""
+        """Pairs of one schedule that never complete a turn inside `context` tokens: wavelength 2 pi / frequency above it."""
         unscaled = self.unscaled_frequencies()
         return None if unscaled is None else sum(1 for f in unscaled if f * context < 2 * math.pi)
 
@@ -191,7 +191,7 @@ class Rotation:
             "sharing": self.sharing or None,
             "sections": None if self.sections is None else self.sections.to_dict(),
             "rotated_channels": "last" if self.reversed_channels else "first",
-            "ladder_dim": self.ladder_dim,
+            "ladder_dim": self.schedule_dim,
             "inverse_frequencies": {"before": _listed(before), "after": _listed(after)},
             "wavelengths_tokens": {"before": _turns(before), "after": _turns(after)},
             "cos_sin_factor": _finite(self.cos_sin_factor),
@@ -233,7 +233,7 @@ def incomplete_pairs(frequencies: Sequence[float], context: int) -> int:
 
 @dataclass(frozen=True)
 class Encoding:
-    """One way in which a kind of layer is told where its tokens are.
+    """One way in which a kind of layer gets to know where its tokens are.
 
     Args:
         kind: "rope", "mrope", "rope2d", "learned", "sinusoidal", "alibi", "t5-bucket", "shaw", "deberta",
@@ -481,8 +481,8 @@ class Part:
     def kind(self) -> str | None:
         """One word for the part: the encoding's kind, or "mixed" where attention layers differ or encodings pile up."""
         attending = [layer for layer in self.layers if layer.encodings]
-        told = {(layer.kind, _turning(layer)) for layer in attending}
-        if len(told) > 1:
+        kinds = {(layer.kind, _turning(layer)) for layer in attending}
+        if len(kinds) > 1:
             return "mixed"
         return attending[0].kind if attending else None
 

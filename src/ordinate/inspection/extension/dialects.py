@@ -46,7 +46,7 @@ class Spelling:
     """
 
     dialect: Dialect
-    shown: str
+    text: str
     refused: str = ""
     edits: tuple[Edit, ...] = ()
 
@@ -74,10 +74,10 @@ def spell(dialect: Dialect, raw: Mapping[str, Any], part: Part, option: Option |
         return Spelling(dialect, "", trouble)
     if option is not None:
         maker = _edit_4 if dialect == "transformers-4" else _edit_5
-        made = maker(_descend(raw, path), path, part, option)
-        if isinstance(made, str):
-            return Spelling(dialect, "", made)
-        edits.extend(made)
+        result = maker(_descend(raw, path), path, part, option)
+        if isinstance(result, str):
+            return Spelling(dialect, "", result)
+        edits.extend(result)
     if option is None or not isinstance(option.scaling, DynamicNTK):  # dynamic scaling starts at the stated context
         edits.append(Edit(_claimed_path(raw, part), length))
     return Spelling(dialect, _shown(edits), edits=tuple(edits))
@@ -105,8 +105,8 @@ def _path(part: Part) -> tuple[str, ...]:
 
 def _descend(raw: Mapping[str, Any], path: tuple[str, ...]) -> Mapping[str, Any]:
     for key in path:
-        held = raw.get(key)
-        raw = held if isinstance(held, Mapping) else {}
+        present = raw.get(key)
+        raw = present if isinstance(present, Mapping) else {}
     return raw
 
 
@@ -132,8 +132,8 @@ def _shown(edits: list[Edit]) -> str:
         for key in edit.path[:-1]:
             place = place.setdefault(key, {})
         place[edit.path[-1]] = edit.value
-    told = json.dumps(whole, indent=2)
-    return told + (f"\nand take out {', '.join(removed)}" if removed else "")
+    text = json.dumps(whole, indent=2)
+    return text + (f"\nand take out {', '.join(removed)}" if removed else "")
 
 
 def scaling_words(scaling: Scaling | None, kept: Mapping[str, Any]) -> dict[str, Any]:
@@ -157,11 +157,11 @@ def _number(value: float) -> float:
     return float(round(value, 12))
 
 
-def _restated(held: Mapping[str, Any], words: dict[str, Any], spelled: list[str]) -> dict[str, Any]:
+def _restated(present: Mapping[str, Any], words: dict[str, Any], spelled: list[str]) -> dict[str, Any]:
     """A dictionary with another scaling in it, its type under the keys `spelled`, and all else as it was."""
     rule = words.get("rope_type")
     named = {} if rule is None else dict.fromkeys(spelled, rule)
-    kept = {key: value for key, value in held.items() if key not in _OF_SCALING}
+    kept = {key: value for key, value in present.items() if key not in _OF_SCALING}
     return {**named, **{key: value for key, value in words.items() if key != "rope_type"}, **kept}
 
 
@@ -170,36 +170,36 @@ def _edit_4(section: Mapping[str, Any], path: tuple[str, ...], part: Part, optio
     parameters = section.get("rope_parameters")
     edits: list[Edit] = []
     base = option.base if option.base is not None else None
-    held: Mapping[str, Any] = section["rope_scaling"] if isinstance(section.get("rope_scaling"), Mapping) else {}
+    present: Mapping[str, Any] = section["rope_scaling"] if isinstance(section.get("rope_scaling"), Mapping) else {}
     if isinstance(parameters, Mapping):
         if _nested(parameters):
             return "transformers 4 has no dictionary for each kind of layer; use transformers 5"
-        held = {key: value for key, value in parameters.items() if key not in ("rope_theta", "partial_rotary_factor")}
+        present = {key: value for key, value in parameters.items() if key not in ("rope_theta", "partial_rotary_factor")}
         for key in ("rope_theta", "partial_rotary_factor"):
             if key in parameters and not (key == "rope_theta" and base is not None):
                 edits.append(Edit((*path, key), parameters[key]))
         edits.append(Edit((*path, "rope_parameters"), REMOVED))
     if base is not None:
         edits.append(Edit(_base_path(section, path, turning[0]), base))
-        if isinstance(parameters, Mapping) and held:
-            edits.append(Edit((*path, "rope_scaling"), dict(held)))
+        if isinstance(parameters, Mapping) and present:
+            edits.append(Edit((*path, "rope_scaling"), dict(present)))
         return edits
-    spelled = [key for key in ("rope_type", "type") if key in held] or ["rope_type"]  # old releases know only "type"
-    edits.append(Edit((*path, "rope_scaling"), _restated(held, scaling_words(option.scaling, option.kept), spelled)))
+    spelled = [key for key in ("rope_type", "type") if key in present] or ["rope_type"]  # old releases know only "type"
+    edits.append(Edit((*path, "rope_scaling"), _restated(present, scaling_words(option.scaling, option.kept), spelled)))
     return edits
 
 
 def _edit_5(section: Mapping[str, Any], path: tuple[str, ...], part: Part, option: Option) -> list[Edit] | str:
-    held = section.get("rope_parameters") or section.get("rope_scaling")
-    held = held if isinstance(held, Mapping) else {}
-    if _nested(held):
-        edited = _edit_nested(dict(held), part, option)
+    present = section.get("rope_parameters") or section.get("rope_scaling")
+    present = present if isinstance(present, Mapping) else {}
+    if _nested(present):
+        edited = _edit_nested(dict(present), part, option)
     elif _keeps_one_each(part):
-        edited = _edit_nested(_build_nested(held, part), part, option)
+        edited = _edit_nested(_build_nested(present, part), part, option)
     elif len({layer.rotation.base.value for layer in _turning(part) if layer.rotation is not None}) > 1:
         return "this family keeps its two bases in a way of its own"
     else:
-        edited = _restate(held, _turning(part)[0], option)
+        edited = _restate(present, _turning(part)[0], option)
     edits = [Edit((*path, "rope_parameters"), edited)]
     if "rope_scaling" in section:
         edits.append(Edit((*path, "rope_scaling"), REMOVED))  # transformers 5 would take it instead
@@ -231,17 +231,17 @@ def _nested(parameters: Mapping[str, Any]) -> bool:
     return any(isinstance(value, Mapping) for value in parameters.values())
 
 
-def _restate(held: Mapping[str, Any], layer: LayerKind, option: Option) -> dict[str, Any]:
+def _restate(present: Mapping[str, Any], layer: LayerKind, option: Option) -> dict[str, Any]:
     rotation = layer.rotation
     assert rotation is not None  # only layers that turn are stretched
     base = option.base if option.base is not None else rotation.base.value
     words = scaling_words(option.scaling, option.kept) if option.base is None else {}
     if words:
-        return {**_restated(held, words, ["rope_type"]), "rope_theta": base}
-    rule = held.get("rope_type", held.get("type", "default"))
+        return {**_restated(present, words, ["rope_type"]), "rope_theta": base}
+    rule = present.get("rope_type", present.get("type", "default"))
     return {
         "rope_type": rule,
-        **{key: value for key, value in held.items() if key not in ("type", "rope_type")},
+        **{key: value for key, value in present.items() if key not in ("type", "rope_type")},
         "rope_theta": base,
     }
 
@@ -254,7 +254,7 @@ def _edit_nested(parameters: dict[str, Any], part: Part, option: Option) -> dict
     return parameters
 
 
-def _build_nested(held: Mapping[str, Any], part: Part) -> dict[str, Any]:
+def _build_nested(present: Mapping[str, Any], part: Part) -> dict[str, Any]:
     """One dictionary a kind of layer, from a file that keeps one scaling and perhaps two bases side by side."""
     built: dict[str, Any] = {}
     for layer in _turning(part):
@@ -262,10 +262,10 @@ def _build_nested(held: Mapping[str, Any], part: Part) -> dict[str, Any]:
         assert rotation is not None  # only layers that turn are listed
         scaled = {
             "rope_type": rotation.rule.value,
-            **{key: value for key, value in held.items() if key not in ("type", "rope_type")},
+            **{key: value for key, value in present.items() if key not in ("type", "rope_type")},
         }
         built[_key(layer)] = {
-            **(scaled if rotation.scaling is not None and held else {"rope_type": "default"}),
+            **(scaled if rotation.scaling is not None and present else {"rope_type": "default"}),
             "rope_theta": rotation.base.value,
         }
     return built
@@ -292,8 +292,8 @@ def vllm(raw: Mapping[str, Any], part: Part, option: Option | None, length: int)
     if option is None:
         return Spelling("vllm", f"--hf-overrides {_quoted(_wrapped(path, claims))} {reach}")
     if isinstance(option.scaling, DynamicNTK) and option.base is None:
-        told = "vLLM's dynamic scaling is computed once, for factor x the stated context, and ignores the length of the row"
-        return Spelling("vllm", "", f"{told}; use yarn or ntk there")
+        text = "vLLM's dynamic scaling is computed once, for factor x the stated context, and ignores the length of the row"
+        return Spelling("vllm", "", f"{text}; use yarn or ntk there")
     edits = _edit_5(_descend(raw, path), path, part, option)
     if isinstance(edits, str):
         return Spelling("vllm", "", edits)

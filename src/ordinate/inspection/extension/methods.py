@@ -145,9 +145,9 @@ def _rows(layers: list[LayerKind]) -> int | None:
 def _without_rotation(kinds: set[str]) -> Assessment:
     if not kinds:
         return Assessment("unscalable", "no layer attends: a recurrence reads the order itself, at any length")
-    told = [_UNSCALABLE[kind] for kind in sorted(kinds) if kind in _UNSCALABLE]
-    if told and len(told) == len(kinds):
-        return Assessment("unscalable", "; ".join(told))
+    reasons = [_UNSCALABLE[kind] for kind in sorted(kinds) if kind in _UNSCALABLE]
+    if reasons and len(reasons) == len(kinds):
+        return Assessment("unscalable", "; ".join(reasons))
     other = ", ".join(sorted(kinds - set(_UNSCALABLE)))
     return Assessment("impossible", f"nothing rotates here ({other}): none of the methods applies")
 
@@ -246,15 +246,15 @@ def _larger_base(rotation: Rotation, length: int, reach: int) -> Option:
     """The base that divides the slowest turning pair's frequency by length / reach and leaves the fastest."""
     present, rule = rotation.scaling, rotation.rule.value
     if isinstance(present, YaRN) or rule == "longrope":
-        told = (
+        reasons = (
             "a larger factor does the same better" if isinstance(present, YaRN) else "its divisors were searched for this base"
         )
-        return Option("ntk", "no", told)
-    ladder = rotation.inverse_frequencies() or ()
-    slowest = max((pair for pair, frequency in enumerate(ladder) if frequency > 0), default=0)
+        return Option("ntk", "no", reasons)
+    frequencies = rotation.inverse_frequencies() or ()
+    slowest = max((pair for pair, frequency in enumerate(frequencies) if frequency > 0), default=0)
     if slowest == 0 or length <= reach:
         return Option("ntk", "no", "a single pair turns: there is no ladder to stretch")
-    dim = rotation.ladder_dim or 0
+    dim = rotation.schedule_dim or 0
     base = rotation.base.value * (length / reach) ** (dim / (2 * slowest))
     kept = "" if _plain(rotation) else f", on top of its {rule} scaling, which stays as trained"
     why = f"a base of {base:,.0f} instead of {rotation.base.value:,.0f}: every program can say it{kept}; best for small factors"

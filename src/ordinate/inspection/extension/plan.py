@@ -139,10 +139,10 @@ class Extension:
                 for option in self.assessment.options
             ],
             "chosen": None if self.chosen is None else self.chosen.method,
-            "edits": {each.dialect: {"text": each.shown or None, "refused": each.refused or None} for each in self.spellings},
+            "edits": {each.dialect: {"text": each.text or None, "refused": each.refused or None} for each in self.spellings},
             "inverse_frequencies": {
-                "before": _ladder(layer, self.length),
-                "after": _ladder(after, self.length),
+                "before": _frequencies(layer, self.length),
+                "after": _frequencies(after, self.length),
             },
             "cost_on_short_inputs": None if self.cost is None else self.cost.to_dict(),
             "cache_bytes": self.cache_bytes,
@@ -151,9 +151,9 @@ class Extension:
         }
 
 
-def _ladder(layer: LayerKind | None, length: int) -> list[float] | None:
-    found = layer.rotation.inverse_frequencies(length) if layer is not None and layer.rotation is not None else None
-    return None if found is None else list(found)
+def _frequencies(layer: LayerKind | None, length: int) -> list[float] | None:
+    frequencies = layer.rotation.inverse_frequencies(length) if layer is not None and layer.rotation is not None else None
+    return None if frequencies is None else list(frequencies)
 
 
 def _stretched(inspection: Inspection) -> LayerKind | None:
@@ -196,8 +196,8 @@ def extend(
     part = before.main
     flags = llama_cpp(part, chosen, length)
     if document.config is None:
-        told = ("a GGUF file is not edited: the flags are not proved by re-reading",)
-        return Extension(document.name, length, before, assessment, chosen, (flags,), None, "", None, told, None, cache)
+        notes = ("a GGUF file is not edited: the flags are not proved by re-reading",)
+        return Extension(document.name, length, before, assessment, chosen, (flags,), None, "", None, notes, None, cache)
     spelled = [spell(dialect, document.config, part, chosen, length) for dialect in CONFIGS]
     own = own_dialect(document.config, part)
     proved: dict[Dialect, tuple[str, Inspection, tuple[str, ...]]] = {}
@@ -215,8 +215,8 @@ def extend(
         override = Spelling("vllm", "", spelled[-1].refused)
     spellings = (*spelled, override, flags)
     if not proved:
-        told = ("no edit of the config: see the reasons",)
-        return Extension(document.name, length, before, assessment, chosen, spellings, None, "", None, told, None, cache)
+        notes = ("no edit of the config: see the reasons",)
+        return Extension(document.name, length, before, assessment, chosen, spellings, None, "", None, notes, None, cache)
     if own not in proved:
         own = next(iter(proved))
     text, after, proof = proved[own]

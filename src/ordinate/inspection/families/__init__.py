@@ -1,7 +1,7 @@
 """The table of families: for each model type, what its code does that its config does not say.
 
 One row is one entry in a neighbour file; `library.json` beside it holds the defaults of transformers' own config classes, so
-that a key missing from a file means what it means there. A type without a row is unknown, with the reason, or is told from its
+that a key missing from a file means what it means there. A type without a row is unknown, with the reason, or is read from its
 keys where they speak for themselves.
 """
 
@@ -39,8 +39,8 @@ def library() -> Mapping[str, Any]:
     """Defaults of the config classes of transformers, by model type: keys, and which sections are parts of their own."""
     # plain open: importlib.resources would double the time that a reading takes from a cold start
     with open(os.path.join(os.path.dirname(__file__), "library.json"), encoding="utf-8") as file:
-        told: dict[str, Any] = json.load(file)
-    return told
+        defaults: dict[str, Any] = json.load(file)
+    return defaults
 
 
 def family_of(model_type: str) -> Family | None:

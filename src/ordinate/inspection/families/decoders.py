@@ -59,12 +59,12 @@ def _by_bases(group: LayerGroup) -> Value:
 
 def unless_nulled(group: LayerGroup) -> Value:
     """The dictionary of a kind of layer may be null: then it does not rotate."""
-    held = group.section.raw.get("rope_parameters", group.section.defaults.get("rope_parameters"))
-    if not isinstance(held, dict) or not held:
+    value = group.section.raw.get("rope_parameters", group.section.defaults.get("rope_parameters"))
+    if not isinstance(value, dict) or not value:
         nulled = "rope_parameters" in group.section.raw
         return Value(not nulled, "file" if nulled else "family", "rope_parameters is null" if nulled else group.origin)
-    if group.kind in held:
-        return Value(held[group.kind] is not None, "file", group.section.at(f"rope_parameters.{group.kind}"))
+    if group.kind in value:
+        return Value(value[group.kind] is not None, "file", group.section.at(f"rope_parameters.{group.kind}"))
     return Value(True, "family", group.origin)
 
 
@@ -93,10 +93,10 @@ def by_no_rope_layers(section: Section, kinds: list[str]) -> list[str]:
 
 
 def _by_layer_rope_theta(section: Section, kinds: list[str]) -> list[str]:
-    found = section.find("layer_rope_theta")
-    if found is None or not isinstance(found[1], list) or len(found[1]) != len(kinds):
+    entry = section.find("layer_rope_theta")
+    if entry is None or not isinstance(entry[1], list) or len(entry[1]) != len(kinds):
         return kinds
-    return [kind if base else f"{kind}{NOPE}" for kind, base in zip(kinds, found[1], strict=True)]
+    return [kind if base else f"{kind}{NOPE}" for kind, base in zip(kinds, entry[1], strict=True)]
 
 
 def _falcon_groups(section: Section) -> Value | None:
@@ -133,23 +133,23 @@ def _wide_global_heads(section: Section, kind: str, hidden_size: Value) -> Atten
     usual = multi_head()(section, kind, hidden_size)
     if kind != FULL:
         return usual
-    told = {**section.raw, "head_dim": None, "num_key_value_heads": None}
+    raw = {**section.raw, "head_dim": None, "num_key_value_heads": None}
     for ours, key in (("head_dim", "global_head_dim"), ("num_key_value_heads", "num_global_key_value_heads")):
-        told[ours] = section.raw.get(key, _override(section, ours))
-        told[ours] = section.raw.get(ours) if told[ours] is None and ours == "num_key_value_heads" else told[ours]
+        raw[ours] = section.raw.get(key, _override(section, ours))
+        raw[ours] = section.raw.get(ours) if raw[ours] is None and ours == "num_key_value_heads" else raw[ours]
     defaults = {**section.defaults, "head_dim": 512}
-    return multi_head()(replace(section, raw=_without_nulls(told), defaults=defaults), kind, hidden_size)
+    return multi_head()(replace(section, raw=_without_nulls(raw), defaults=defaults), kind, hidden_size)
 
 
 def _override(section: Section, key: str) -> Any:
     """What `per_layer_config` sets for some layers, where it sets but one value."""
-    held = section.raw.get("per_layer_config")
-    values = [one[key] for one in held.values() if isinstance(one, dict) and key in one] if isinstance(held, dict) else []
+    value = section.raw.get("per_layer_config")
+    values = [one[key] for one in value.values() if isinstance(one, dict) and key in one] if isinstance(value, dict) else []
     return values[0] if values and all(value == values[0] for value in values) else None
 
 
-def _without_nulls(told: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in told.items() if value is not None}
+def _without_nulls(raw: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in raw.items() if value is not None}
 
 
 def _alike(names: str, family: Family) -> dict[str, Family]:

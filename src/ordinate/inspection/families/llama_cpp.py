@@ -53,7 +53,7 @@ class Architecture:
     """One architecture's fixed facts.
 
     Args:
-        kind: how layers are told where tokens are.
+        kind: how layers encode position.
         layout: the pairs that turn in the file's weights; "" where nothing turns.
         windows: which layers have a window; None for none.
         nope: which layers have no encoding: "" none, "full" those without a window, "last of 4" and "first of 4" by index.

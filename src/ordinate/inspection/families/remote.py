@@ -79,7 +79,7 @@ def _remote(reader: Reader, origin: str, **stack: Any) -> Family:
 
 
 def _baichuan(group: LayerGroup) -> Encoding | None:
-    """Baichuan's 7B rotates, its 13B has slopes: one model type, told apart by the claimed context the 13B does not state."""
+    """Baichuan's 7B rotates, its 13B has slopes: one model type, and only the 7B states a claimed context."""
     if group.section.has("max_position_embeddings"):
         return rope(HALF)(group)
     return alibi()(group)

@@ -68,9 +68,9 @@ def claims_beyond_training(checked: CheckedPart) -> Iterator[Finding]:
 
 def digits_mistyped(checked: CheckedPart) -> Iterator[Finding]:
     """A context that becomes a round number, or another context of the file, when two neighbouring digits are swapped."""
-    told = dict(_contexts(checked))
-    for path, value in told.items():
-        others = {other for where, other in told.items() if where != path}
+    contexts = dict(_contexts(checked))
+    for path, value in contexts.items():
+        others = {other for where, other in contexts.items() if where != path}
         if value % 256 == 0 or value in others:
             continue
         for swapped in _swaps(value):
@@ -107,18 +107,18 @@ def _swaps(value: int) -> Iterator[int]:
 
 def contexts_disagree(checked: CheckedPart) -> Iterator[Finding]:
     """More than one key claims a context, and they differ."""
-    told = {path: value for path, value in _contexts(checked) if path.rsplit(".", 1)[-1] in CONTEXT_KEYS}
-    stated = [path for path in told if 0 < told[path] < 10**9]
-    if len(stated) < 2 or max(told[p] for p in stated) - min(told[p] for p in stated) <= SLACK:
+    contexts = {path: value for path, value in _contexts(checked) if path.rsplit(".", 1)[-1] in CONTEXT_KEYS}
+    stated = [path for path in contexts if 0 < contexts[path] < 10**9]
+    if len(stated) < 2 or max(contexts[p] for p in stated) - min(contexts[p] for p in stated) <= SLACK:
         return
     trained = checked.part.contexts.trained
-    split = trained.source == "file" and trained.detail in told  # the family keeps the trained context in a key of its own
-    trained_key = checked.source.family.trained and checked.section.at(checked.source.family.trained[0]) in told
+    split = trained.source == "file" and trained.detail in contexts  # the family keeps the trained context in a key of its own
+    trained_key = checked.source.family.trained and checked.section.at(checked.source.family.trained[0]) in contexts
     yield Finding(
         "contexts-disagree",
         "info" if split or trained_key else "warning",
-        "the file states different contexts: " + ", ".join(f"{path} {told[path]}" for path in stated),
-        {path: told[path] for path in stated},
+        "the file states different contexts: " + ", ".join(f"{path} {contexts[path]}" for path in stated),
+        {path: contexts[path] for path in stated},
         f"{checked.part.contexts.claimed.detail} is taken as the claim; serve no more than the model was trained for",
     )
 
@@ -145,13 +145,13 @@ def name_promises_more(checked: CheckedPart) -> Iterator[Finding]:
 
 def _promised(name: str, checked: CheckedPart) -> int | None:
     stem = name.removesuffix(".json").removesuffix(".gguf")
-    found = re.search(r"(?<![A-Za-z0-9.])(\d{1,4})[kK](?![A-Za-z0-9])", stem)
-    if found is not None:
-        return int(found[1]) * 1000
-    found = re.search(r"(?<![A-Za-z0-9.])([1-9]|10)[mM](?![A-Za-z0-9])", stem)
+    match = re.search(r"(?<![A-Za-z0-9.])(\d{1,4})[kK](?![A-Za-z0-9])", stem)
+    if match is not None:
+        return int(match[1]) * 1000
+    match = re.search(r"(?<![A-Za-z0-9.])([1-9]|10)[mM](?![A-Za-z0-9])", stem)
     width = checked.part.hidden_size.value
-    if found is not None and width is not None and width >= 1024:  # narrower models name their parameters in millions
-        return int(found[1]) * 1_000_000
+    if match is not None and width is not None and width >= 1024:  # narrower models name their parameters in millions
+        return int(match[1]) * 1_000_000
     return None
 
 

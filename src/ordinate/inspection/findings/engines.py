@@ -24,10 +24,10 @@ DERIVES_NULL_HEAD = {"llama", "mistral", "mixtral", "gpt_oss", "deepseek_v3", "m
 
 def base_lost(checked: CheckedPart) -> Iterator[Finding]:
     """With both dictionaries in the file transformers drops rope_parameters whole, the base with it."""
-    held, legacy = checked.keys.get("rope_parameters"), checked.keys.get("rope_scaling")
-    if not isinstance(held, Mapping) or not isinstance(legacy, Mapping) or not legacy:
+    parameters, legacy = checked.keys.get("rope_parameters"), checked.keys.get("rope_scaling")
+    if not isinstance(parameters, Mapping) or not isinstance(legacy, Mapping) or not legacy:
         return
-    lost = {key: value for key, value in held.items() if key not in legacy and key not in ("rope_type", "type")}
+    lost = {key: value for key, value in parameters.items() if key not in legacy and key not in ("rope_type", "type")}
     if lost:
         yield Finding(
             "transformers-drops-rope-parameters",
@@ -89,10 +89,10 @@ def flat_text_ignored(checked: CheckedPart) -> Iterator[Finding]:
 
 def type_conflict_taken(checked: CheckedPart) -> Iterator[Finding]:
     """transformers takes rope_type where type says otherwise; nothing is said."""
-    held = checked.keys.get("rope_scaling")
-    if not isinstance(held, Mapping):
+    parameters = checked.keys.get("rope_scaling")
+    if not isinstance(parameters, Mapping):
         return
-    old, new = held.get("type"), held.get("rope_type")
+    old, new = parameters.get("type"), parameters.get("rope_type")
     if isinstance(old, str) and isinstance(new, str) and old != new and "mrope" in (old, new) and checked.turns:
         yield Finding(
             "two-spellings-of-type",

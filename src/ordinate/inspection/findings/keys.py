@@ -93,11 +93,11 @@ def keys_dead(checked: CheckedPart) -> Iterator[Finding]:
     if checked.part.layers and not checked.turns and kinds and "rope2d" not in kinds and "rope3d" not in kinds:
         dead = checked.present(*ROTARY_KEYS)
         if dead:
-            told = " and ".join(sorted(str(kind) for kind in kinds))
+            names = " and ".join(sorted(str(kind) for kind in kinds))
             yield Finding(
                 "keys-dead",
                 "info",
-                f"keys of a rotation in a model that does not rotate (its encoding: {told})",
+                f"keys of a rotation in a model that does not rotate (its encoding: {names})",
                 dead,
                 "nothing reads them; a reader that does gets the model wrong",
             )

@@ -70,17 +70,17 @@ def sections_ignored(checked: CheckedPart) -> Iterator[Finding]:
 def scores_have_a_temperature(checked: CheckedPart) -> Iterator[Finding]:
     """A factor on the scores that grows with the query's position, beside what the encoding does."""
     keys = [key for key in ("attn_temperature_tuning", "use_logn_attn") if checked.keys.get(key) in (True, 1)]
-    told = checked.present(*keys)
+    evidence = checked.present(*keys)
     for place in ("rope_parameters", "rope_scaling"):
-        held = checked.keys.get(place)
-        if isinstance(held, dict) and held.get("llama_4_scaling_beta"):
-            told[checked.section.at(f"{place}.llama_4_scaling_beta")] = held["llama_4_scaling_beta"]
-    if told:
+        scaling = checked.keys.get(place)
+        if isinstance(scaling, dict) and scaling.get("llama_4_scaling_beta"):
+            evidence[checked.section.at(f"{place}.llama_4_scaling_beta")] = scaling["llama_4_scaling_beta"]
+    if evidence:
         yield Finding(
             "scores-have-a-temperature",
             "info",
             "queries far into the text are multiplied by a factor that grows with their position",
-            told,
+            evidence,
             "an engine without it drifts past the trained context; `ordinate.position` has both temperatures",
         )
 

@@ -59,8 +59,8 @@ def _table(group: LayerGroup, rows: Value, usable: Value, dim: Value, skipped: i
         formula = f"{rows.value} rows x {dim.value} channels"
         settings["parameters"] = Value(rows.value * dim.value, "derived", formula)
         if usable.value > 0:
-            made: dict[str, Any] = {"num_positions": usable.value, "dim": dim.value}
-            spec = PositionSpec("learned", {**made, "row_offset": skipped} if skipped else made)
+            settings_of_spec: dict[str, Any] = {"num_positions": usable.value, "dim": dim.value}
+            spec = PositionSpec("learned", {**settings_of_spec, "row_offset": skipped} if skipped else settings_of_spec)
     return Encoding(_kind("learned", group), "input", settings=settings, spec=spec)
 
 
@@ -105,9 +105,9 @@ def _patches(group: LayerGroup, image: tuple[str, ...], patch: tuple[str, ...]) 
 def _sides(group: LayerGroup, keys: tuple[str, ...]) -> tuple[int, int] | None:
     """Height and width, from one number or two."""
     section = group.section
-    found = section.find(*keys)
-    held = found[1] if found is not None else next((section.defaults[key] for key in keys if key in section.defaults), None)
-    if isinstance(held, list):
+    entry = section.find(*keys)
+    value = entry[1] if entry is not None else next((section.defaults[key] for key in keys if key in section.defaults), None)
+    if isinstance(value, list):
         pair = section.numbers(*keys).value
         return (int(pair[0]), int(pair[1])) if pair is not None and len(pair) == 2 and min(pair) >= 1 else None
     side = section.integer(*keys).value

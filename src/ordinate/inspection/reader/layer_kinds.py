@@ -88,10 +88,10 @@ def every(
     """`seldom` in each n-th layer, the last of each n (`shift` 1) or the first (`shift` 0); n from `keys`."""
 
     def pattern(section: Section, count: int) -> list[str] | None:
-        held = section.find(*keys)
-        if held is not None and isinstance(held[1], str) and set(held[1]) <= set("LG"):
-            return repeated(held[1], {"L": often, "G": seldom})(section, count)
-        period = section.integer(*keys) if held is not None else Value(default, "family", section.origin)
+        entry = section.find(*keys)
+        if entry is not None and isinstance(entry[1], str) and set(entry[1]) <= set("LG"):
+            return repeated(entry[1], {"L": often, "G": seldom})(section, count)
+        period = section.integer(*keys) if entry is not None else Value(default, "family", section.origin)
         if not period.value:
             return None
         return [seldom if (index + shift) % period.value == 0 else often for index in range(count)]
@@ -171,14 +171,14 @@ def at_flags(key: str, on: str, off: str) -> Callable[[Section, int], list[str] 
 
 def nested(section: Section, count: int) -> list[str] | None:
     """GPT-Neo's list of [kinds, times]."""
-    held = section.find("attention_types")
-    if held is None or not isinstance(held[1], list):
+    entry = section.find("attention_types")
+    if entry is None or not isinstance(entry[1], list):
         return [FULL if index % 2 == 0 else SLIDING for index in range(count)]
     kinds: list[str] = []
-    for entry in held[1]:
-        if not (isinstance(entry, list) and len(entry) == 2 and isinstance(entry[0], list) and isinstance(entry[1], int)):
+    for item in entry[1]:
+        if not (isinstance(item, list) and len(item) == 2 and isinstance(item[0], list) and isinstance(item[1], int)):
             return None
-        kinds += [NAMES.get(str(name), FULL) for name in entry[0]] * max(0, min(entry[1], count))
+        kinds += [NAMES.get(str(name), FULL) for name in item[0]] * max(0, min(item[1], count))
     return kinds[:count] if len(kinds) >= count else None
 
 

@@ -109,15 +109,15 @@ def rope(rule: RotaryRule, *, rotates: Callable[[LayerGroup], Value] | None = No
 
 
 def _rotary(group: LayerGroup, rule: RotaryRule) -> Encoding:
-    held = dialects(group.section, rule.label(group.kind))
+    dictionaries = dialects(group.section, rule.label(group.kind))
     head_dim = group.attention.head_dim
     scaling = _scaling(group, rule)
     layout = _layout(group, rule)
-    base = _base(group, rule, held)
-    rotary_dim = rotated_channels(group, rule, held, scaling)
+    base = _base(group, rule, dictionaries)
+    rotary_dim = rotated_channels(group, rule, dictionaries, scaling)
     axes, sharing, sections = rule.axes, rule.sharing, None
     if rule.sections:
-        split = _sections(group, rule, held)
+        split = _sections(group, rule, dictionaries)
         if split is not None:
             axes, sharing, sections = split
     rotation = Rotation(
@@ -170,19 +170,18 @@ def _scaling(group: LayerGroup, rule: RotaryRule) -> ScalingRead:
 
 def _nested(section: Section, kind: str) -> bool:
     """Whether the file keeps one dictionary for each kind of layer, this one among them."""
-    return any(held.path.endswith(f".{kind}") for held in dialects(section, kind))
+    return any(dictionaries.path.endswith(f".{kind}") for dictionaries in dialects(section, kind))
 
 
-def _base(group: LayerGroup, rule: RotaryRule, held: list[Section]) -> Value:
+def _base(group: LayerGroup, rule: RotaryRule, dictionaries: list[Section]) -> Value:
     """The base of this kind of layer: the newest dialect first, then the family's keys, then its default."""
     section = group.section
     if rule.fixed_base is not None:
         return Value(rule.fixed_base, "family", f"fixed in the code of {group.origin}")
     own = rule.local_base if group.kind == SLIDING else rule.global_base
     local = group.kind == SLIDING and bool(rule.local_base)  # then the keys of the other layers do not reach these
-    places = [
-        place for place in held if place.has("rope_theta") and (not local or place.path.endswith(f".{rule.label(group.kind)}"))
-    ]
+    label = rule.label(group.kind)
+    places = [place for place in dictionaries if place.has("rope_theta") and (not local or place.path.endswith(f".{label}"))]
     candidates = [place.number("rope_theta", above=1) for place in places]
     keys = own if local else own + rule.base
     listed = section.find("layer_rope_theta") or section.find("rope_theta")
@@ -249,7 +248,7 @@ def _compare_bases(group: LayerGroup, candidates: list[Value], per_kind: bool) -
     )
 
 
-def rotated_channels(group: LayerGroup, rule: RotaryRule, held: list[Section], scaling: ScalingRead) -> Value:
+def rotated_channels(group: LayerGroup, rule: RotaryRule, dictionaries: list[Section], scaling: ScalingRead) -> Value:
     """The number of channels that turn.
 
     Args:
@@ -269,7 +268,9 @@ def rotated_channels(group: LayerGroup, rule: RotaryRule, held: list[Section], s
     if rule.local_count:
         counts = counts[:1]
     shares = [
-        place.number("partial_rotary_factor", above=0, most=SHARE_LIMIT) for place in held if place.has("partial_rotary_factor")
+        place.number("partial_rotary_factor", above=0, most=SHARE_LIMIT)
+        for place in dictionaries
+        if place.has("partial_rotary_factor")
     ]
     shares += [section.number(key, above=0, most=SHARE_LIMIT) for key in rule.partial if section.has(key)]
     shares = [value for value in shares if value.known]
@@ -326,9 +327,9 @@ def _even(section: Section, dim: Value) -> Value:
     return unknown(f"{dim.value} channels ({dim.detail}) do not make pairs")
 
 
-def _sections(group: LayerGroup, rule: RotaryRule, held: list[Section]) -> tuple[tuple[str, ...], str, Value] | None:
-    """How the file splits the ladder over axes, if it does."""
-    for place in (*held, group.section):
+def _sections(group: LayerGroup, rule: RotaryRule, dictionaries: list[Section]) -> tuple[tuple[str, ...], str, Value] | None:
+    """How the file splits the frequency schedule over axes, if it does."""
+    for place in (*dictionaries, group.section):
         for key in ("mrope_section", "xdrope_section"):
             if not place.has(key):
                 continue
@@ -371,12 +372,12 @@ def _check(group: LayerGroup, rotation: Rotation) -> None:
             {rotation.sections.detail: rotation.sections.value},
             "sections count pairs and add up to half the rotated channels",
         )
-    if not (rotation.base.known and rotation.ladder_dim and rotation.scaling is not None):
+    if not (rotation.base.known and rotation.schedule_dim and rotation.scaling is not None):
         return
     try:
         for length in (None, TOKENS_LIMIT):  # past every switch of the scalings that depend on it
-            ladder = inverse_frequencies(rotation.ladder_dim, rotation.base.value, rotation.scaling, length)
-            if not all(map(math.isfinite, ladder)):
+            frequencies = inverse_frequencies(rotation.schedule_dim, rotation.base.value, rotation.scaling, length)
+            if not all(map(math.isfinite, frequencies)):
                 raise ArgumentError(
                     "scaling", expected="finite frequencies", got="an infinite one", hint="look for a divisor near zero"
                 )
@@ -418,10 +419,10 @@ def rotation_spec(rotation: Rotation, rule: RotaryRule) -> PositionSpec | None:
         if rule.turns or rotation.scaling is not None or rotary_dim.value != rotation.head_dim.value:
             return None
         settings.pop("rotary_dim", None)
-        ladder = {"ladder each": "own", "alternating": "dealt"}.get(rotation.sharing)
-        if ladder is None or (rotary_dim.value // 2) % len(rotation.axes) or len(rotation.axes) not in (2, 3):
+        sharing = {"ladder each": "own", "alternating": "dealt"}.get(rotation.sharing)
+        if sharing is None or (rotary_dim.value // 2) % len(rotation.axes) or len(rotation.axes) not in (2, 3):
             return None
-        return PositionSpec("axial-rotary", {**settings, "axes": len(rotation.axes), "ladder": ladder})
+        return PositionSpec("axial-rotary", {**settings, "axes": len(rotation.axes), "ladder": sharing})
     return PositionSpec("rotary", settings, rotation.scaling)
 
 

@@ -103,7 +103,7 @@ class Family:
         parts: sections that are parts of their own, with the family each takes where the section names none.
         defaults: what the code takes where a key is missing, beyond the library's own defaults.
         origin: where this was read.
-        unknown: a reason, where the position code of this type has not been read or cannot be told from a config.
+        unknown: a reason, where the position code of this type has not been read or cannot be known from a config.
         trained: keys of a context before scaling that the family states apart from any scaling.
         cached_bytes: bytes of a cached number where the engine decides it and no dtype of the file does.
         state_bytes: bytes of a number of a recurrent state, where they are not those of a cached number.

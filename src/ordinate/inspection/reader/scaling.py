@@ -47,21 +47,21 @@ class ScalingRead:
 
 def dialects(section: Section, kind: str) -> list[Section]:
     """The dictionaries of the file that speak about rotation for layers of this kind, the newest dialect first."""
-    found = []
+    settings = []
     for key in ("rope_parameters", "rope_scaling"):
-        held = section.sub(key)
-        if held is None:
+        dictionary = section.sub(key)
+        if dictionary is None:
             if section.has(key):
                 section.dictionary_expected(key)
             continue
-        nested = held.sub(kind)
+        nested = dictionary.sub(kind)
         if nested is not None:
-            found.append(nested)
-        elif not any(isinstance(value, Mapping) for value in held.raw.values()):
-            found.append(held)
-        elif any(not isinstance(value, Mapping) and value is not None for value in held.raw.values()):
-            found.append(held)  # keys of its own beside the per-kind dictionaries
-    return found
+            settings.append(nested)
+        elif not any(isinstance(value, Mapping) for value in dictionary.raw.values()):
+            settings.append(dictionary)
+        elif any(not isinstance(value, Mapping) and value is not None for value in dictionary.raw.values()):
+            settings.append(dictionary)  # keys of its own beside the per-kind dictionaries
+    return settings
 
 
 def read_scaling(
@@ -80,16 +80,16 @@ def read_scaling(
         claimed, trained: contexts, for rules that read them where the dictionary is silent.
         mscale_on_scores: whether the family's attention multiplies scores by YaRN's magnitude squared (DeepSeek's does).
     """
-    told = [(held, _rule(held)) for held in dialects(section, kind)]
-    scaled = [(held, rule) for held, rule in told if rule.known and rule.value != "none"]
-    doubtful = next((rule for _, rule in told if not rule.known), None)
+    rules = [(dictionary, _rule(dictionary)) for dictionary in dialects(section, kind)]
+    scaled = [(dictionary, rule) for dictionary, rule in rules if rule.known and rule.value != "none"]
+    doubtful = next((rule for _, rule in rules if not rule.known), None)
     if doubtful is not None:
         return ScalingRead(doubtful)
     if not scaled:
-        return _unscaled(section, kind, told, trained, claimed)
+        return _unscaled(section, kind, rules, trained, claimed)
     if len(scaled) > 1:
         _compare_dialects(section, scaled[0], scaled[1])
-    held, rule = scaled[0]
+    dictionary, rule = scaled[0]
     reader = READERS.get(rule.value)
     if reader is None:
         section.note(
@@ -100,7 +100,7 @@ def read_scaling(
             f"known are {', '.join(sorted(READERS))}; frequencies are unknown until the rule is",
         )
         return ScalingRead(unknown(f'{rule.detail}: no rule "{rule.value}" is known'))
-    settings, make = reader(held, section, claimed, mscale_on_scores)
+    settings, make = reader(dictionary, section, claimed, mscale_on_scores)
     lacking = [name for name, value in settings.items() if not value.known]
     try:
         record = make(settings)
@@ -121,16 +121,16 @@ def read_scaling(
         return ScalingRead(rule, settings)
 
 
-def _rule(held: Section) -> Value:
+def _rule(dictionary: Section) -> Value:
     """The rule's name in one dictionary; unknown where its two spellings disagree."""
-    names = {key: held.raw[key] for key in ("rope_type", "type") if isinstance(held.raw.get(key), str)}
+    names = {key: dictionary.raw[key] for key in ("rope_type", "type") if isinstance(dictionary.raw.get(key), str)}
     for key in ("rope_type", "type"):
-        if held.has(key) and key not in names:
-            held.text(key)  # notes the wrong type
+        if dictionary.has(key) and key not in names:
+            dictionary.text(key)  # notes the wrong type
     meant = {_meaning(name) for name in names.values()}
     if len(meant) > 1:
-        evidence = {held.at(key): name for key, name in names.items()}
-        held.note(
+        evidence = {dictionary.at(key): name for key, name in names.items()}
+        dictionary.note(
             "scaling-type-conflict",
             "error",
             " and ".join(f'{path} "{name}"' for path, name in evidence.items()) + " name different scalings",
@@ -139,13 +139,13 @@ def _rule(held: Section) -> Value:
         )
         return unknown(" and ".join(evidence) + " disagree")
     if not names:
-        if held.has("long_factor") or held.has("short_factor"):
-            return Value("longrope", "assumed", f"{held.path} holds long_factor or short_factor but no type")
-        if held.has("factor"):
-            return unknown(f"{held.path} holds a factor but no type")
-        return Value("none", "derived", f"{held.path} names no scaling")
+        if dictionary.has("long_factor") or dictionary.has("short_factor"):
+            return Value("longrope", "assumed", f"{dictionary.path} holds long_factor or short_factor but no type")
+        if dictionary.has("factor"):
+            return unknown(f"{dictionary.path} holds a factor but no type")
+        return Value("none", "derived", f"{dictionary.path} names no scaling")
     key = next(iter(names))
-    return Value(meant.pop(), "file", held.at(key))
+    return Value(meant.pop(), "file", dictionary.at(key))
 
 
 def _meaning(name: str) -> str:
@@ -154,19 +154,19 @@ def _meaning(name: str) -> str:
 
 
 def _unscaled(
-    section: Section, kind: str, told: list[tuple[Section, Value]], trained: Value | None, claimed: Value
+    section: Section, kind: str, rules: list[tuple[Section, Value]], trained: Value | None, claimed: Value
 ) -> ScalingRead:
     if section.find("use_dynamic_ntk") == ("use_dynamic_ntk", True):
         return _first_qwen(section, trained)
-    if told:
-        return ScalingRead(told[0][1])
+    if rules:
+        return ScalingRead(rules[0][1])
     default = section.defaults.get("rope_parameters")
     if isinstance(default, Mapping) and isinstance(default.get(kind), Mapping):
         default = default[kind]
     if isinstance(default, Mapping) and _meaning(str(default.get("rope_type", "default"))) != "none":
-        held = Section(default, section.at("rope_parameters"), {}, section.origin, section.findings)
+        dictionary = Section(default, section.at("rope_parameters"), {}, section.origin, section.findings)
         rule = Value(_meaning(str(default["rope_type"])), "family", f"default of {section.origin}")
-        settings, make = READERS[rule.value](held, section, claimed, False)
+        settings, make = READERS[rule.value](dictionary, section, claimed, False)
         ours = {name: Value(value.value, "family", rule.detail) for name, value in settings.items() if value.known}
         return ScalingRead(rule, ours, make(ours))
     return ScalingRead(Value("none", "derived", "no scaling in the file"))
@@ -205,12 +205,12 @@ def _known(settings: Settings) -> dict[str, Any]:
     return {name: value.value for name, value in settings.items() if value.known}
 
 
-def _original(held: Section, section: Section, claimed: Value) -> Value:
+def _original(dictionary: Section, section: Section, claimed: Value) -> Value:
     """The context before scaling: in the dictionary, beside it, or else the claimed one, as transformers takes it."""
-    inside = held.integer("original_max_position_embeddings")
-    if inside.known and held.has("original_max_position_embeddings"):
+    inside = dictionary.integer("original_max_position_embeddings")
+    if inside.known and dictionary.has("original_max_position_embeddings"):
         beside = section.integer("original_max_position_embeddings")
-        if beside.source == "file" and beside.value != inside.value and held is not section:
+        if beside.source == "file" and beside.value != inside.value and dictionary is not section:
             section.note(
                 "spellings-disagree",
                 "warning",
@@ -226,8 +226,8 @@ def _original(held: Section, section: Section, claimed: Value) -> Value:
     section.note(
         "original-context-missing",
         "warning",
-        f"{held.path} scales, but the context before scaling stands nowhere",
-        {held.path: held.raw.get("rope_type", held.raw.get("type")), **_evidence(claimed)},
+        f"{dictionary.path} scales, but the context before scaling stands nowhere",
+        {dictionary.path: dictionary.raw.get("rope_type", dictionary.raw.get("type")), **_evidence(claimed)},
         "add original_max_position_embeddings; readers otherwise take the claimed context, which shifts the whole ramp",
     )
     if claimed.known:
@@ -241,47 +241,49 @@ def _evidence(value: Value) -> dict[str, Any]:
     return {value.detail: value.value} if value.source == "file" else {}
 
 
-def _linear(held: Section, section: Section, claimed: Value, mscale_on_scores: bool) -> Made:
-    return {"factor": held.number("factor", above=0)}, lambda found: Linear(**_known(found))
+def _linear(dictionary: Section, section: Section, claimed: Value, mscale_on_scores: bool) -> Made:
+    return {"factor": dictionary.number("factor", above=0)}, lambda settings: Linear(**_known(settings))
 
 
-def _ntk(held: Section, section: Section, claimed: Value, mscale_on_scores: bool) -> Made:
-    return {"factor": held.number("factor", "alpha", above=0)}, lambda found: NTKAware(**_known(found))
+def _ntk(dictionary: Section, section: Section, claimed: Value, mscale_on_scores: bool) -> Made:
+    return {"factor": dictionary.number("factor", "alpha", above=0)}, lambda settings: NTKAware(**_known(settings))
 
 
-def _dynamic(held: Section, section: Section, claimed: Value, mscale_on_scores: bool) -> Made:
-    alpha = held.number("alpha", above=0)
+def _dynamic(dictionary: Section, section: Section, claimed: Value, mscale_on_scores: bool) -> Made:
+    alpha = dictionary.number("alpha", above=0)
     if alpha.source == "file":  # Hunyuan: base * alpha^(d/(d-2)) at every length
-        return {"factor": alpha}, lambda found: NTKAware(**_known(found))
-    original = held.integer("original_max_position_embeddings")
+        return {"factor": alpha}, lambda settings: NTKAware(**_known(settings))
+    original = dictionary.integer("original_max_position_embeddings")
     if not original.known:
         reason = f"dynamic scaling starts at the claimed context: {claimed.detail}"
         original = Value(claimed.value, "derived", reason) if claimed.known else claimed
-    return {"factor": held.number("factor", above=0), "original_context": original}, lambda found: DynamicNTK(**_known(found))
+    return {"factor": dictionary.number("factor", above=0), "original_context": original}, lambda settings: DynamicNTK(
+        **_known(settings)
+    )
 
 
-def _yarn(held: Section, section: Section, claimed: Value, mscale_on_scores: bool) -> Made:
-    original = _original(held, section, claimed)
-    factor = held.number("factor", above=0)
-    if not factor.known and not held.has("factor") and original.known and claimed.known:
+def _yarn(dictionary: Section, section: Section, claimed: Value, mscale_on_scores: bool) -> Made:
+    original = _original(dictionary, section, claimed)
+    factor = dictionary.number("factor", above=0)
+    if not factor.known and not dictionary.has("factor") and original.known and claimed.known:
         factor = Value(
             claimed.value / original.value, "derived", f"claimed {claimed.value} / original {original.value}: no factor"
         )
     settings: Settings = {"factor": factor, "original_context": original}
     for name, least in (("beta_fast", 0.0), ("beta_slow", 0.0), ("mscale", 0.0), ("mscale_all_dim", 0.0)):
-        read = held.number(name, least=least)
-        if read.known:
-            settings[name] = read
+        value = dictionary.number(name, least=least)
+        if value.known:
+            settings[name] = value
     for name in ("attention_factor", "attn_factor"):
-        read = held.number(name, above=0)
-        if read.known:
-            settings["attention_factor"] = read
+        value = dictionary.number(name, above=0)
+        if value.known:
+            settings["attention_factor"] = value
             break
-    if held.has("truncate"):
-        settings["truncate"] = held.flag("truncate")
+    if dictionary.has("truncate"):
+        settings["truncate"] = dictionary.flag("truncate")
 
-    def make(found: Settings) -> YaRN:
-        known = _known(found)
+    def make(settings: Settings) -> YaRN:
+        known = _known(settings)
         for beta in ("beta_fast", "beta_slow"):
             if known.get(beta) == 0:  # transformers takes 0 for absent
                 del known[beta]
@@ -296,22 +298,22 @@ def _yarn(held: Section, section: Section, claimed: Value, mscale_on_scores: boo
     return settings, make
 
 
-def _longrope(held: Section, section: Section, claimed: Value, mscale_on_scores: bool) -> Made:
+def _longrope(dictionary: Section, section: Section, claimed: Value, mscale_on_scores: bool) -> Made:
     beside = section.integer("original_max_position_embeddings")
-    original = beside if beside.source == "file" else _original(held, section, claimed)
+    original = beside if beside.source == "file" else _original(dictionary, section, claimed)
     settings: Settings = {
-        "short_factor": held.numbers("short_factor"),
-        "long_factor": held.numbers("long_factor"),
+        "short_factor": dictionary.numbers("short_factor"),
+        "long_factor": dictionary.numbers("long_factor"),
         "original_context": original,
         "claimed_context": claimed,
     }
     for name in ("factor", "attention_factor"):
-        read = held.number(name, above=0)
-        if read.known:
-            settings[name] = read
+        value = dictionary.number(name, above=0)
+        if value.known:
+            settings[name] = value
 
-    def make(found: Settings) -> LongRoPE:
-        known = _known(found)
+    def make(settings: Settings) -> LongRoPE:
+        known = _known(settings)
         factor = known.pop("factor", None)
         start = known["original_context"]
         known.setdefault("claimed_context", start)
@@ -323,25 +325,25 @@ def _longrope(held: Section, section: Section, claimed: Value, mscale_on_scores:
     return settings, make
 
 
-def _llama3(held: Section, section: Section, claimed: Value, mscale_on_scores: bool) -> Made:
+def _llama3(dictionary: Section, section: Section, claimed: Value, mscale_on_scores: bool) -> Made:
     settings = {
-        "factor": held.number("factor", above=0),
-        "low_freq_factor": held.number("low_freq_factor", above=0),
-        "high_freq_factor": held.number("high_freq_factor", above=0),
-        "original_context": _original(held, section, claimed),
+        "factor": dictionary.number("factor", above=0),
+        "low_freq_factor": dictionary.number("low_freq_factor", above=0),
+        "high_freq_factor": dictionary.number("high_freq_factor", above=0),
+        "original_context": _original(dictionary, section, claimed),
     }
-    return settings, lambda found: Llama3(**_known(found))
+    return settings, lambda settings: Llama3(**_known(settings))
 
 
-def _proportional(held: Section, section: Section, claimed: Value, mscale_on_scores: bool) -> Made:
-    fraction = held.number("partial_rotary_factor", above=0)
+def _proportional(dictionary: Section, section: Section, claimed: Value, mscale_on_scores: bool) -> Made:
+    fraction = dictionary.number("partial_rotary_factor", above=0)
     if not fraction.known:
         fraction = Value(1.0, "assumed", "no partial_rotary_factor beside rope_type proportional: transformers takes 1")
     settings = {"fraction": fraction}
-    factor = held.number("factor", above=0)
+    factor = dictionary.number("factor", above=0)
     if factor.known:
         settings["factor"] = factor
-    return settings, lambda found: Proportional(**_known(found))
+    return settings, lambda settings: Proportional(**_known(settings))
 
 
 READERS: dict[str, Callable[[Section, Section, Value, bool], Made]] = {

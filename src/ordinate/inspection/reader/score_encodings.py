@@ -53,18 +53,18 @@ def alibi(*, symmetric: bool = False, before_scaling: bool = False, when: Condit
             settings["bias_max"] = slope_range
         if not heads.known:
             return Encoding(_kind("alibi", group), "scores", settings=settings, spec=None)
-        told: dict[str, Any] = {"num_heads": heads.value}
+        arguments: dict[str, Any] = {"num_heads": heads.value}
         formula = f"2^(-{slope_range.value or 8:g} h / {heads.value})"
         if slope_range.known and slope_range.value != 8:
-            told["max_exponent"] = slope_range.value
+            arguments["max_exponent"] = slope_range.value
         if symmetric:
-            told["symmetric"] = True
+            arguments["symmetric"] = True
         if before_scaling:
             formula += f" / sqrt({head_dim.value if head_dim.known else 'head width'})"
             if head_dim.known:
-                told["slopes"] = [_in_bfloat16(slope) / math.sqrt(head_dim.value) for slope in alibi_slopes(heads.value)]
+                arguments["slopes"] = [_in_bfloat16(slope) / math.sqrt(head_dim.value) for slope in alibi_slopes(heads.value)]
         settings["slopes"] = Value(formula, "family", "h = 1 ... heads")
-        spec = None if before_scaling and not head_dim.known else PositionSpec("alibi", told)
+        spec = None if before_scaling and not head_dim.known else PositionSpec("alibi", arguments)
         return Encoding(_kind("alibi", group), "scores", settings=settings, spec=spec)
 
     return read
@@ -118,8 +118,8 @@ def buckets(
             formula = f"{tables} x {number.value} buckets x {heads.value} heads"
             settings["parameters"] = Value(tables * number.value * heads.value, "derived", formula)
             if furthest.known and furthest.value > number.value // (4 if bidirectional else 2):
-                told = {"num_heads": heads.value, "num_buckets": number.value, "max_distance": furthest.value}
-                spec = PositionSpec("t5", {**told, "bidirectional": bidirectional})
+                arguments = {"num_heads": heads.value, "num_buckets": number.value, "max_distance": furthest.value}
+                spec = PositionSpec("t5", {**arguments, "bidirectional": bidirectional})
         return Encoding(_kind("t5-bucket", group), "scores", settings=settings, spec=spec)
 
     return read
@@ -150,8 +150,8 @@ def shaw(
             settings["parameters"] = Value(layers * tables * rows * dim.value, "derived", formula)
         spec = None
         if before.known and after.known and dim.known:
-            told = {"head_dim": dim.value, "max_distance": before.value, "max_future": after.value, "values": values}
-            spec = PositionSpec("shaw", told)
+            arguments = {"head_dim": dim.value, "max_distance": before.value, "max_future": after.value, "values": values}
+            spec = PositionSpec("shaw", arguments)
         where = "keys and values" if values else "scores"
         return Encoding(_kind("shaw", group), where, settings=settings, spec=spec, note="distances past the clip look alike")
 
@@ -205,25 +205,25 @@ def _disentangled_spec(group: LayerGroup, spread: Value, settings: dict[str, Val
     if not set(terms.value) <= {"c2p", "p2c"}:
         return None
     newer = "v2" in group.origin  # the first DeBERTa has no bias on the table's keys and no norm
-    told: dict[str, object] = {"num_heads": heads.value, "head_dim": dim.value, "max_distance": context.value}
-    told |= {"terms": list(terms.value), "hidden_size": width.value}
+    arguments: dict[str, object] = {"num_heads": heads.value, "head_dim": dim.value, "max_distance": context.value}
+    arguments |= {"terms": list(terms.value), "hidden_size": width.value}
     if spread.known and spread.value > 0:
         if spread.value % 2 or context.value <= spread.value // 2:
             return None
-        told["num_buckets"] = spread.value
-    told["shared_projections"] = bool(settings["share_att_key"].value)
-    told["key_bias"] = newer
-    told["norm"] = group.section.text("norm_rel_ebd").value == "layer_norm"
-    return PositionSpec("disentangled", told)
+        arguments["num_buckets"] = spread.value
+    arguments["shared_projections"] = bool(settings["share_att_key"].value)
+    arguments["key_bias"] = newer
+    arguments["norm"] = group.section.text("norm_rel_ebd").value == "layer_norm"
+    return PositionSpec("disentangled", arguments)
 
 
 def _terms(group: LayerGroup) -> Value:
-    found = group.section.find("pos_att_type")
-    if found is None:
+    entry = group.section.find("pos_att_type")
+    if entry is None:
         return unknown("no pos_att_type in the file")
     path = group.section.at("pos_att_type")
-    if isinstance(found[1], str):  # the authors' repository writes "p2c|c2p"
-        return Value([term for term in found[1].split("|") if term and term != "none"], "file", path)
+    if isinstance(entry[1], str):  # the authors' repository writes "p2c|c2p"
+        return Value([term for term in entry[1].split("|") if term and term != "none"], "file", path)
     return group.section.strings("pos_att_type")
 
 
@@ -244,9 +244,10 @@ def transformer_xl(layout: str = "", *, when: Condition = _always, note: str = "
             settings["parameters"] = Value(len(group.indices) * one, "derived", formula)
         spec = None
         if layout and heads.known and dim.known and width.known and width.value % 2 == 0:
-            told = {"num_heads": heads.value, "head_dim": dim.value, "layout": layout, "hidden_size": width.value}
+            arguments = {"num_heads": heads.value, "head_dim": dim.value, "layout": layout, "hidden_size": width.value}
             spec = PositionSpec(
-                "transformer-xl", told if not clamp.known or clamp.value < 1 else {**told, "max_distance": clamp.value}
+                "transformer-xl",
+                arguments if not clamp.known or clamp.value < 1 else {**arguments, "max_distance": clamp.value},
             )
         return Encoding(_kind("transformer-xl", group), "scores", settings=settings, spec=spec, note=note)
 
