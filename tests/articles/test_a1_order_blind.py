@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from ordinate.articles.a.a1_order_blind import order_blind
-from ordinate.articles.a.sentence import plain_attention, sentence_vectors
+from ordinate.articles.sentence import plain_attention, sentence_vectors
 from ordinate.attention import Causal
 from ordinate.data import word_vectors
 from ordinate.lab.measurement import Measurement, Verdict

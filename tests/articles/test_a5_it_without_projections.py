@@ -11,8 +11,13 @@ import torch
 from torch import Tensor
 
 from ordinate.articles.a import a5_it_without_projections
-from ordinate.articles.a.a5_it_without_projections import it_without_projections, measure
-from ordinate.articles.a.a5_other_sentences import in_prose, prose_sentences, sentences_of_same_form
+from ordinate.articles.a.a5_it_without_projections import (
+    in_prose,
+    it_without_projections,
+    measure,
+    prose_sentences,
+    sentences_of_same_form,
+)
 from ordinate.data import WordVectors, word_vectors
 from ordinate.lab.claim import Inputs
 from ordinate.lab.measurement import Measurement, Role, Verdict
@@ -85,10 +90,10 @@ def test_wider_vectors_are_measured_beside_the_articles() -> None:
     assert not any("100 channels" in what for what, _ in measured.untested)
 
 
-def test_given_vectors_of_the_articles_width_take_the_place_of_the_embedded_ones() -> None:
+def test_vectors_of_the_articles_width_take_the_place_of_the_embedded_ones() -> None:
     vectors = word_vectors()
     given = WordVectors(vectors.words, vectors.array[:, ::-1].copy(), "channels reversed")
-    measured = measure(Inputs(given_vectors=given))
+    measured = measure(Inputs(vectors=given))
     assert "channels reversed" in measured.inputs
     # without positions the order of channels is nothing; with positions it is
     found = {check.name: check.holds for check in measured.checks}

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from ordinate.articles.a.sentence import sentence_vectors
 from ordinate.articles.b import b1_norm, b2_inner_product, b3_four_terms, b4_one_sine, b5_skewing, b6_picture
-from ordinate.articles.d.live_bytes import LiveBytes
+from ordinate.articles.live_bytes import LiveBytes
+from ordinate.articles.sentence import sentence_vectors
 from ordinate.data import word_vectors
 from ordinate.lab.claim import Inputs
 from ordinate.lab.measurement import Role, Verdict

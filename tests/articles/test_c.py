@@ -11,7 +11,6 @@ import pytest
 import torch
 from torch import Tensor
 
-from ordinate.articles.a.sentence import plain_attention
 from ordinate.articles.c import (
     c1_worked_example,
     c2_bag_of_words,
@@ -22,9 +21,8 @@ from ordinate.articles.c import (
     c7_rope,
     c11_axes,
 )
-from ordinate.articles.c.c11_grid import grid_checks
-from ordinate.articles.c.c11_multimodal import multimodal_checks
-from ordinate.articles.c.c11_time import time_checks
+from ordinate.articles.c.c11_axes import grid_checks, multimodal_checks, time_checks
+from ordinate.articles.sentence import plain_attention
 from ordinate.attention import Causal
 from ordinate.lab.claim import Inputs
 from ordinate.lab.measurement import Measurement, Verdict

@@ -13,7 +13,6 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from ordinate.articles.a.sentence import plain_attention
 from ordinate.articles.d import (
     d1_counting,
     d2_worked_example,
@@ -28,7 +27,8 @@ from ordinate.articles.d import (
     d23_symmetry,
     d24_one_hot,
 )
-from ordinate.articles.d.d10_llama import llama_difference
+from ordinate.articles.d.d10_heads import llama_difference
+from ordinate.articles.sentence import plain_attention
 from ordinate.attention import AttentionPooling, Causal, MeanPooling, MultiHeadAttention
 from ordinate.data import WordVectors
 from ordinate.lab.claim import Inputs

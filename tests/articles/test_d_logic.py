@@ -219,7 +219,7 @@ def test_d25_thresholds_come_from_the_training_rows_alone() -> None:
 
 def test_quick_runs_stay_on_the_embedded_digits_and_full_ones_take_mnist_where_it_is(tmp_path: Path) -> None:
     assert "8 by 8" in digits_for(Inputs()).source
-    assert "8 by 8" in digits_for(Inputs(full=True, given_data=tmp_path)).source
+    assert "8 by 8" in digits_for(Inputs(full=True, data=tmp_path)).source
 
 
 @pytest.mark.parametrize(("gates", "depth"), [(973, 2), (2961, 2), (12207, 2), (800, 4)])
@@ -231,7 +231,7 @@ def test_a_network_has_about_the_gates_asked_for_and_never_more(gates: int, dept
 @pytest.mark.slow
 @needs("mnist")
 def test_d18_on_mnist_thirty_grown_gates_pass_the_articles_973() -> None:
-    data = digits_for(Inputs(full=True, given_data=required("mnist").parent), classes=(0, 1))
+    data = digits_for(Inputs(full=True, data=required("mnist").parent), classes=(0, 1))
     found = d18_two_digits.grown_circuit(data, 30, 0)
     assert found.gates <= 30
     assert found.accuracy >= 0.998

@@ -37,7 +37,7 @@ def value(measurement: Measurement, name: str) -> float:
 
 @pytest.fixture(scope="module")
 def larva() -> Brain:
-    return Brain.found(Inputs(given_data=required("larval-drosophila").parent))
+    return Brain.found(Inputs(data=required("larval-drosophila").parent))
 
 
 @pytest.fixture(scope="module")
@@ -206,7 +206,7 @@ def test_d13_with_left_and_right_outputs_exchanged_the_senses_cross(larva: Brain
 
 @pytest.mark.slow
 def test_d13_in_full_has_forty_draws_of_each_null_model(larva: Brain) -> None:
-    found = d13_crossing.measure(Inputs(given_data=required("larval-drosophila").parent, full=True))
+    found = d13_crossing.measure(Inputs(data=required("larval-drosophila").parent, full=True))
     assert verdict(found) is Verdict.REFUTED
     assert {row[2] for row in found.tables[1].rows} == {40, 1}
 

@@ -146,7 +146,7 @@ def test_stored_results_are_taken_where_the_user_has_them(tmp_path: Path) -> Non
     record["result"]["reason"] = "marked"
     Store(tmp_path / "sweep").write(record)
     other = Cell("k-back", "alibi", 0, train_length=16, test_lengths=(16, 32), steps=1, tested_rows=2)
-    found = records_of([other, cell], Inputs(given_data=tmp_path))
+    found = records_of([other, cell], Inputs(data=tmp_path))
     assert [row["settings"]["encoding"] for row in found] == ["alibi", "rope"]
     assert found[1]["result"]["reason"] == "marked"
     assert not Store(tmp_path / "sweep").has(other)  # the user's folder is read, not filled

@@ -63,7 +63,7 @@ def raising(problem: BaseException, monkeypatch: pytest.MonkeyPatch) -> None:
     def choose(*_: object, **__: object) -> None:
         raise problem
 
-    monkeypatch.setattr("ordinate.articles.catalogue.choose", choose)
+    monkeypatch.setattr("ordinate.lab.catalogue.choose", choose)
 
 
 def test_the_houses_errors_are_one_line_and_exit_code_two(monkeypatch: pytest.MonkeyPatch) -> None:

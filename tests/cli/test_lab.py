@@ -14,9 +14,11 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from ordinate.articles.catalogue import CLAIMS
 from ordinate.cli.app import app
 from ordinate.data import word_vectors
+from ordinate.lab.catalogue import read_claims
+
+CLAIMS = read_claims("ordinate.articles")
 
 
 def lab(*arguments: str | Path) -> Result:
@@ -48,7 +50,8 @@ def test_json_is_the_rows_of_the_report(tmp_path: Path) -> None:
 def test_a_claim_that_breaks_off_is_exit_code_one_and_still_in_the_report(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(CLAIMS, "A2", replace(CLAIMS["A2"], measure="ordinate.articles.nowhere:measure"))
+    claims = tuple(replace(claim, origin="ordinate.articles.nowhere") if claim.id == "A2" else claim for claim in CLAIMS)
+    monkeypatch.setattr("ordinate.lab.catalogue.read_claims", lambda source: claims)
     told = lab("A2", "A3", "--out", tmp_path)
     assert told.exit_code == 1
     assert "ModuleNotFoundError" in told.stdout
@@ -96,9 +99,9 @@ def test_the_list_shows_every_claim_and_runs_none(tmp_path: Path, monkeypatch: p
     monkeypatch.chdir(tmp_path)
     told = lab("--list")
     assert told.exit_code == 0
-    for claim in CLAIMS.values():
+    for claim in CLAIMS:
         assert f"{claim.id} {claim.title}" in told.stdout
-    assert {claim["id"] for claim in json.loads(lab("--list", "--full", "--json").stdout)} == set(CLAIMS)
+    assert {claim["id"] for claim in json.loads(lab("--list", "--full", "--json").stdout)} == {claim.id for claim in CLAIMS}
     assert list(tmp_path.iterdir()) == []
 
 

@@ -1,44 +1,21 @@
-"""One run of the whole lab, shared by the tests of rows, page and browser, and by the processes that run them."""
+"""One small run of the lab, shared by the tests of rows, page and browser."""
 
 from __future__ import annotations
 
-import os
-import pickle
-import time
 from pathlib import Path
 
 import pytest
 
-from ordinate.articles.catalogue import choose
+from ordinate.lab.catalogue import choose, read_claims
 from ordinate.lab.claim import Inputs
 from ordinate.lab.output import destination, publish
-from ordinate.lab.runner import Outcome, run
-from tests.external import data_root
+from ordinate.lab.runner import run
 
 
 @pytest.fixture(scope="session")
 def finished_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a report on every quick claim. Tests must leave it as it is."""
-    base = tmp_path_factory.getbasetemp()
-    shared = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "claims"
-    shared.mkdir(exist_ok=True)
+    """The folder of a report on the claims of one article. Tests must leave it as it is."""
     out = tmp_path_factory.mktemp("lab") / "report"
     with destination(out) as staging:
-        publish(measured_together(shared), staging, out)
+        publish(run(choose(read_claims("ordinate.articles"), ["A"]), Inputs()), staging, out)
     return out
-
-
-def measured_together(shared: Path) -> list[Outcome]:
-    """Every quick claim's outcome; processes that come here at one time measure each claim once, whoever is free."""
-    claims = choose()
-    for claim in claims:
-        try:
-            (shared / f"{claim.id}.taken").touch(exist_ok=False)
-        except FileExistsError:
-            continue
-        draft = shared / f"{claim.id}.part"
-        draft.write_bytes(pickle.dumps(run([claim], Inputs(given_data=data_root()))[0]))
-        draft.rename(shared / f"{claim.id}.done")
-    while not all((shared / f"{claim.id}.done").exists() for claim in claims):
-        time.sleep(0.2)
-    return [pickle.loads((shared / f"{claim.id}.done").read_bytes()) for claim in claims]

@@ -8,44 +8,46 @@ from pathlib import Path
 
 import pytest
 
-from ordinate.articles.catalogue import CLAIMS
 from ordinate.errors import DataError, MissingDataError, OutputError
+from ordinate.lab.catalogue import read_claims
 from ordinate.lab.claim import Inputs
 from ordinate.lab.measurement import Check, Figure, Measurement
 from ordinate.lab.output import destination, publish, read_rows, republish
-from ordinate.lab.runner import Outcome, run_one
+from ordinate.lab.runner import ClaimResult, run_one
+
+CLAIM = read_claims("ordinate.articles")[0]
 
 
 @pytest.fixture
-def outcome(monkeypatch: pytest.MonkeyPatch) -> Outcome:
-    """A claim's outcome with one small figure."""
+def result(monkeypatch: pytest.MonkeyPatch) -> ClaimResult:
+    """A claim's result with one small figure."""
     svg = '<svg xmlns="http://www.w3.org/2000/svg" width="1pt" height="1pt"><path id="p" d="M0 0"/></svg>'
     measurement = Measurement([Check.near("x", 1, 1, 0)], "k", {}, "i", figures=[Figure("small", svg, "c", "a")])
-    monkeypatch.setattr(type(CLAIMS["A1"]), "measurement", lambda claim: lambda inputs: measurement)
-    return run_one(CLAIMS["A1"], Inputs())
+    monkeypatch.setattr(type(CLAIM), "measurement", lambda claim: lambda inputs: measurement)
+    return run_one(CLAIM, Inputs())
 
 
-def write(outcome: Outcome, out: Path) -> Path:
+def write(result: ClaimResult, out: Path) -> Path:
     with destination(out) as staging:
-        return publish([outcome], staging, out)
+        return publish([result], staging, out)
 
 
 def names(folder: Path) -> set[str]:
     return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
 
 
-def test_a_report_is_three_kinds_of_files_and_nothing_else(tmp_path: Path, outcome: Outcome) -> None:
+def test_a_report_is_three_kinds_of_files_and_nothing_else(tmp_path: Path, result: ClaimResult) -> None:
     out = tmp_path / "deep" / "report"
-    assert write(outcome, out) == out / "index.html"
-    assert names(out) == {"index.html", "claims.json", *outcome.files}
-    assert json.loads((out / "claims.json").read_text(encoding="utf-8")) == [outcome.row]
+    assert write(result, out) == out / "index.html"
+    assert names(out) == {"index.html", "claims.json", *result.files}
+    assert json.loads((out / "claims.json").read_text(encoding="utf-8")) == [result.row]
 
 
-def test_a_second_report_takes_the_place_of_the_first_and_leaves_other_files(tmp_path: Path, outcome: Outcome) -> None:
-    write(outcome, tmp_path)
+def test_a_second_report_takes_the_place_of_the_first_and_leaves_other_files(tmp_path: Path, result: ClaimResult) -> None:
+    write(result, tmp_path)
     (tmp_path / "mine.txt").write_text("mine")
     (tmp_path / "figures" / "mine.svg").write_text("mine")
-    write(Outcome({**outcome.row, "figures": []}, {}), tmp_path)
+    write(ClaimResult({**result.row, "figures": []}, {}), tmp_path)
     assert names(tmp_path) == {"index.html", "claims.json", "mine.txt", os.path.join("figures", "mine.svg")}
 
 
@@ -57,14 +59,14 @@ def test_what_breaks_off_leaves_nothing_behind(tmp_path: Path, problem: type[Bas
     assert not out.exists()
 
 
-def test_what_breaks_off_leaves_the_former_report(tmp_path: Path, outcome: Outcome, monkeypatch: pytest.MonkeyPatch) -> None:
-    write(outcome, tmp_path)
+def test_what_breaks_off_leaves_the_former_report(tmp_path: Path, result: ClaimResult, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(result, tmp_path)
     before = {name: (tmp_path / name).read_bytes() for name in names(tmp_path)}
     monkeypatch.setattr(
         "ordinate.lab.report.render", lambda folder: (_ for _ in ()).throw(OSError(28, "No space left on device"))
     )
     with pytest.raises(OutputError, match="No space left"):
-        write(Outcome({**outcome.row, "title": "other"}, outcome.files), tmp_path)
+        write(ClaimResult({**result.row, "title": "other"}, result.files), tmp_path)
     assert {name: (tmp_path / name).read_bytes() for name in names(tmp_path)} == before
 
 
@@ -82,15 +84,15 @@ def test_a_folder_without_rights_is_found_before_any_work(tmp_path: Path) -> Non
         pytest.fail("work was begun")
 
 
-def test_the_page_can_be_made_again_from_the_rows_alone(tmp_path: Path, outcome: Outcome) -> None:
-    page = write(outcome, tmp_path)
+def test_the_page_can_be_made_again_from_the_rows_alone(tmp_path: Path, result: ClaimResult) -> None:
+    page = write(result, tmp_path)
     before = page.read_text(encoding="utf-8")
     page.unlink()
     assert republish(tmp_path).read_text(encoding="utf-8") == before
 
 
-def test_a_changed_row_changes_the_page(tmp_path: Path, outcome: Outcome) -> None:
-    page = write(outcome, tmp_path)
+def test_a_changed_row_changes_the_page(tmp_path: Path, result: ClaimResult) -> None:
+    page = write(result, tmp_path)
     rows = read_rows(tmp_path)
     rows[0]["checks"][0]["shown"] = "42.4242"
     (tmp_path / "claims.json").write_text(json.dumps(rows))
@@ -106,11 +108,11 @@ def test_damaged_rows_are_an_error(tmp_path: Path, text: str) -> None:
     assert names(tmp_path) == {"claims.json"}
 
 
-def test_missing_rows_and_missing_figures_are_errors(tmp_path: Path, outcome: Outcome) -> None:
+def test_missing_rows_and_missing_figures_are_errors(tmp_path: Path, result: ClaimResult) -> None:
     with pytest.raises(MissingDataError, match="ordinate lab"):
         republish(tmp_path)
-    write(outcome, tmp_path)
-    for name in outcome.files:
+    write(result, tmp_path)
+    for name in result.files:
         (tmp_path / name).unlink()
     with pytest.raises(DataError, match="figure"):
         republish(tmp_path)

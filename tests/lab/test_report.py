@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from ordinate.articles.catalogue import choose
 from ordinate.lab.output import read_rows
 from ordinate.lab.report import render
 
@@ -58,8 +57,7 @@ def page(text: str) -> Page:
 
 def test_there_is_one_section_a_claim_and_a_link_to_each(page: Page, finished_report: Path) -> None:
     claims = [row["id"] for row in read_rows(finished_report)]
-    assert claims == [claim.id for claim in choose()]
-    assert claims[:5] == ["A1", "A2", "A3", "A4", "A5"]
+    assert claims == ["A1", "A2", "A3", "A4", "A5"]
     assert [section["id"] for section in page.all("section")] == claims
     assert {f"#{claim}" for claim in claims} <= {link["href"] for link in page.all("a")}
 

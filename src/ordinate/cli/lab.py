@@ -20,6 +20,9 @@ _STYLES = {"reproduced": "green", "corrected": "yellow", "refuted": "red", "not 
 
 def lab(
     claims: Annotated[list[str] | None, typer.Argument(metavar="CLAIM", help="Such as A3, or A for all of article A.")] = None,
+    source: Annotated[
+        str, typer.Option("--claims", metavar="PATH_OR_MODULE", help="A file, folder or module with claims of your own.")
+    ] = "ordinate.articles",
     out: Annotated[Path, typer.Option("--out", help="Folder of the report.", metavar="DIR")] = Path("report"),
     full: Annotated[bool, typer.Option("--full", help="Also the claims and versions that take longer.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the rows instead of a table.")] = False,
@@ -37,13 +40,13 @@ def lab(
     listed: Annotated[bool, typer.Option("--list", help="Show the claims and run nothing.")] = False,
     again: Annotated[bool, typer.Option("--render", help="Make DIR's page again from its rows and run nothing.")] = False,
 ) -> None:
-    """Measure the articles' claims: a table of verdicts here, figures and numbers in DIR/index.html.
+    """Measure claims, by default those of the source articles: a table of verdicts here, figures and numbers in DIR/index.html.
 
     Exit 0 when every claim was measured, whatever its verdict; 1 when a measurement broke off; 2 for wrong use.
     """
-    from ordinate.articles.catalogue import choose
+    from ordinate.lab.catalogue import choose, read_claims
 
-    chosen = choose(claims or (), full=full)
+    chosen = choose(read_claims(source), claims or (), full=full)
     if listed:
         _print_list(chosen, as_json)
     elif again:
@@ -68,12 +71,12 @@ def _measure(
     from ordinate.lab.runner import check_inputs, run
 
     with destination(out) as staging:  # first of all: nobody should wait for results that cannot be kept
-        inputs = Inputs(given_vectors=None if vectors is None else word_vectors(vectors), full=full, given_data=data)
+        inputs = Inputs(vectors=None if vectors is None else word_vectors(vectors), full=full, data=data)
         check_inputs(chosen, inputs)
-        outcomes = run(chosen, inputs, seed=seed, console=Console(stderr=True))
-        page = publish(outcomes, staging, out)
+        results = run(chosen, inputs, seed=seed, console=Console(stderr=True))
+        page = publish(results, staging, out)
     typer.echo(f"report: {page}", err=True)
-    return [outcome.row for outcome in outcomes]
+    return [outcome.row for outcome in results]
 
 
 def _print_rows(rows: Sequence[dict[str, Any]], as_json: bool) -> None:

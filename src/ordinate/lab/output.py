@@ -16,7 +16,7 @@ from typing import Any
 
 from ordinate.atomic_io import output_error, staging_folder
 from ordinate.errors import DataError, MissingDataError, OrdinateError, OutputError
-from ordinate.lab.runner import Outcome
+from ordinate.lab.runner import ClaimResult
 
 __all__ = ["ROWS_FILE", "destination", "publish", "read_rows", "republish"]
 
@@ -35,7 +35,7 @@ def destination(out: Path) -> Iterator[Path]:
         yield staging
 
 
-def publish(outcomes: Sequence[Outcome], staging: Path, out: Path) -> Path:
+def publish(results: Sequence[ClaimResult], staging: Path, out: Path) -> Path:
     """Write rows, figures and the page made from them into `staging`, then move all into `out`.
 
     Returns:
@@ -46,11 +46,11 @@ def publish(outcomes: Sequence[Outcome], staging: Path, out: Path) -> Path:
     """
     from ordinate.lab.report import render
 
-    files = {name: text for outcome in outcomes for name, text in outcome.files.items()}
+    files = {name: text for outcome in results for name, text in outcome.files.items()}
     try:
         for name, text in files.items():
             _write(staging / name, text)
-        rows = [outcome.row for outcome in outcomes]
+        rows = [outcome.row for outcome in results]
         _write(staging / ROWS_FILE, json.dumps(rows, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
         _write(staging / PAGE_FILE, render(staging))
 

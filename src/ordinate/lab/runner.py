@@ -25,11 +25,11 @@ from ordinate.lab.verdict import judge
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["Outcome", "check_inputs", "run", "run_one"]
+__all__ = ["ClaimResult", "check_inputs", "run", "run_one"]
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ClaimResult:
     """A claim's row, and the texts of the figure files that the row names."""
 
     row: dict[str, Any]
@@ -44,20 +44,22 @@ def check_inputs(claims: Sequence[Claim], inputs: Inputs) -> None:
         MissingDataError: the folder.
     """
     inputs.data_folder("mnist")
-    if inputs.given_vectors is None:
+    if inputs.vectors is None:
         return
     for claim in claims:
-        for word in claim.words:
-            if word not in inputs.given_vectors:
+        for word in claim.words.split():
+            if word not in inputs.vectors:
                 raise UnknownNameError(
                     "--vectors",
-                    expected=f"vectors of all {len(set(claim.words))} words that claim {claim.id} needs",
-                    got=f"no {word!r} in {inputs.given_vectors.source}",
+                    expected=f"vectors of all {len(set(claim.words.split()))} words that claim {claim.id} needs",
+                    got=f"no {word!r} in {inputs.vectors.source}",
                     hint="pass a larger file of lower-case words, or leave --vectors out for the embedded ones",
                 )
 
 
-def run(claims: Sequence[Claim], inputs: Inputs, *, seed: int | None = None, console: Console | None = None) -> list[Outcome]:
+def run(
+    claims: Sequence[Claim], inputs: Inputs, *, seed: int | None = None, console: Console | None = None
+) -> list[ClaimResult]:
     """Measure every claim and judge it.
 
     Args:
@@ -67,21 +69,21 @@ def run(claims: Sequence[Claim], inputs: Inputs, *, seed: int | None = None, con
         console: where a progress bar is drawn; None for silence.
 
     Returns:
-        One outcome a claim, also for those that failed.
+        One result a claim, also for those that failed.
     """
-    outcomes = []
+    results = []
     with _progress(console) as progress:
         task = progress.add_task("", total=len(claims)) if progress else None
         for claim in claims:
             if progress and task is not None:
                 progress.update(task, description=f"{claim.id} {claim.title}")
-            outcomes.append(run_one(claim, inputs.for_claim(claim, seed)))
+            results.append(run_one(claim, inputs.for_claim(claim, seed)))
             if progress and task is not None:
                 progress.advance(task)
-    return outcomes
+    return results
 
 
-def run_one(claim: Claim, inputs: Inputs) -> Outcome:
+def run_one(claim: Claim, inputs: Inputs) -> ClaimResult:
     """Measure one claim with these inputs; an exception becomes a row with the verdict "failed"."""
     started, clock = datetime.now(UTC), time.perf_counter()
     files: dict[str, str] = {}
@@ -98,7 +100,11 @@ def run_one(claim: Claim, inputs: Inputs) -> Outcome:
         "id": claim.id,
         "title": claim.title,
         "article": claim.article,
+        "place": claim.place,
         "statement": claim.statement,
+        "remark": claim.remark,
+        "setup": claim.setup,
+        "setup_detail": claim.setup_detail,
         "varies": claim.varies,
         "band": claim.band,
         **measured,
@@ -111,7 +117,7 @@ def run_one(claim: Claim, inputs: Inputs) -> Outcome:
         "versions": versions(),
         "machine": machine(),
     }
-    return Outcome(row, files)
+    return ClaimResult(row, files)
 
 
 def _measured(claim: Claim, measurement: Measurement, files: dict[str, str]) -> dict[str, Any]:

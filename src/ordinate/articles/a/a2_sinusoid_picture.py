@@ -15,12 +15,24 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from ordinate.lab.claim import Inputs
+from ordinate.lab.claim import Claim, Inputs
 from ordinate.lab.figures import SERIES, canvas, heat_map, to_svg
 from ordinate.lab.measurement import Check, Figure, Measurement, Role, Table, Verdict
 from ordinate.position import Sinusoidal, indices
 
-__all__ = ["measure", "sinusoid_picture"]
+__all__ = ["CLAIM", "measure", "sinusoid_picture"]
+
+CLAIM = Claim(
+    id="A2",
+    title="A sinusoid is like a binary number",
+    statement=(
+        "Drawn for 64 channels and positions 0 to 99, the low channels of the sinusoidal encoding swing fast and the "
+        "high ones slowly, like the last and the first digits of a binary number."
+    ),
+    varies="the channel, and the position",
+    band="sign changes never rise from one sine to the next, from 31 in the first to none in the last",
+    budget_seconds=5,
+)
 
 _WIDTH, _POSITIONS = 64, 100
 _LONG = 20_000  # enough for a slow sine to be counted

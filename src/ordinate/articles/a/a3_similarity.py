@@ -13,12 +13,24 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from ordinate.lab.claim import Inputs
+from ordinate.lab.claim import Claim, Inputs
 from ordinate.lab.figures import SERIES, canvas, heat_map, to_svg
 from ordinate.lab.measurement import Check, Figure, Measurement, Role, Table, Verdict
 from ordinate.position import Sinusoidal, indices
 
-__all__ = ["measure", "similarity"]
+__all__ = ["CLAIM", "measure", "similarity"]
+
+CLAIM = Claim(
+    id="A3",
+    title="Near positions are similar",
+    statement=(
+        "The cosine similarity of two positions at distance 1, 5, 10, 20, 40, 79 is .9662, .7345, .6579, .5900, "
+        ".4812, .4664: it falls, but not monotonically, in bands parallel to the diagonal."
+    ),
+    varies="the pair of positions, out of 80, with 64 channels",
+    band="each of the six numbers to four digits; along a diagonal equal to 1e-12",
+    budget_seconds=5,
+)
 
 _WIDTH, _POSITIONS = 64, 80
 _PUBLISHED = {1: 0.9662, 5: 0.7345, 10: 0.6579, 20: 0.5900, 40: 0.4812, 79: 0.4664}

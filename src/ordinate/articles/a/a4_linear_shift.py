@@ -19,12 +19,28 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from ordinate.lab.claim import Inputs
+from ordinate.lab.claim import Claim, Inputs
 from ordinate.lab.figures import GRID, SERIES, canvas, to_svg
 from ordinate.lab.measurement import Animation, Check, Figure, Measurement, Role, Table, Verdict
 from ordinate.position import Sinusoidal, indices
 
-__all__ = ["block_rotation", "linear_shift", "measure"]
+__all__ = ["CLAIM", "block_rotation", "linear_shift", "measure"]
+
+CLAIM = Claim(
+    id="A4",
+    title="A shift is a linear map",
+    statement=(
+        "A matrix M_k fitted by least squares on 60 positions carries PE(pos) to PE(pos + k): on positions held out "
+        "it errs by 1e-14 to 1e-12, for k = 1, 2, 5, 10, 20, 30, 50."
+    ),
+    varies="the shift k, the sixty positions of the fit, and fit against closed form",
+    band=(
+        "the largest error on held-out positions, in the median of the draws at most 1e-11: a decade above the article's "
+        "range, as it depends on which sixty were drawn"
+    ),
+    seeds=25,
+    budget_seconds=10,
+)
 
 _WIDTH, _POSITIONS, _FITTED = 64, 100, 60
 _SHIFTS = (1, 2, 5, 10, 20, 30, 50)

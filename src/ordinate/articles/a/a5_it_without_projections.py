@@ -3,26 +3,57 @@
 What varies is the encoding: none; one made for 64 channels and cut to the 50 of the vectors, which is what the article's
 numbers come from; one made for 50 channels. Measured are the article's four numbers and two neighbours, then whether
 "unchanged" survives the right width, other orders of the same words and, with the full GloVe table, other sentences.
+
+What positions do to attention in sentences other than article A's: its own words in other orders, its form with other words,
+and English prose. Each gives the factor by which a weight of attention without projections changes when positions are added.
+
+The prose is the reference manual that the running Python carries as help topics, so it is on every machine and nobody chose it
+for the result.
+
+The three charts of A5: the weights of "it", how one of them depends on the encoding's width, and what is general.
 """
 
 from __future__ import annotations
 
+import itertools
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from ordinate.articles.a.a5_charts import bars_by_distance, change_by_distance, change_by_width
-from ordinate.articles.a.a5_other_sentences import Factors, in_other_orders, in_prose, of_same_form, prose_sentences
-from ordinate.articles.a.sentence import SENTENCE, plain_attention, sentence_vectors
+from ordinate.articles.sentence import SENTENCE, plain_attention, sentence_vectors
 from ordinate.data import WordVectors, word_vectors
 from ordinate.errors import MissingExtraError
-from ordinate.lab.claim import Inputs
-from ordinate.lab.measurement import Check, Measurement, Role, Table, Verdict
+from ordinate.lab.claim import Claim, Inputs
+from ordinate.lab.figures import GRID, INK, SERIES, canvas, to_svg
+from ordinate.lab.measurement import Check, Figure, Measurement, Role, Table, Verdict
 from ordinate.position import Sinusoidal, indices
 
-__all__ = ["UNCHANGED_WITHIN", "it_without_projections", "measure"]
+__all__ = ["CLAIM", "it_without_projections", "measure"]
+
+CLAIM = Claim(
+    id="A5",
+    title='What "it" attends to without projections',
+    statement=(
+        'In "the animal did not cross the street because it was too tired", "it" attends to "animal" with .0310 '
+        "without positions and with .0310 with them: unchanged. Its weight on itself goes from .18 to .34, and its "
+        'neighbours "because" and "too" gain.'
+    ),
+    varies=(
+        "the encoding added to the vectors: none, a 64-wide one cut to 50 channels, one made for 50 channels; then the "
+        "order of the tokens, and the sentence"
+    ),
+    band=(
+        '"animal" to four digits, "it" to two; "unchanged" means within 5 %, and should hold for the encoding that has '
+        "the width of the vectors, and for most orders of the words"
+    ),
+    budget_seconds=20,
+    words="the animal did not cross the street because it was too tired",
+)
 
 UNCHANGED_WITHIN = 0.05
 _ANIMAL, _IT = SENTENCE.index("animal"), SENTENCE.index("it")
@@ -36,7 +67,7 @@ Encode = Callable[[int, Tensor], Tensor]
 
 def measure(inputs: Inputs) -> Measurement:
     """Claim A5: the article's numbers on GloVe's 50 channels, and whatever the given or installed vectors add."""
-    given = inputs.given_vectors
+    given = inputs.vectors
     wider = given if given is not None and given.dim != _PUBLISHED_WIDTH else None
     vectors = word_vectors() if given is None or wider is not None else given
     try:
@@ -278,4 +309,212 @@ def _table(weights: _Weights) -> Table:
             (word, _IT - place, weights.without[place], weights.cut[place], weights.right[place])
             for place, word in enumerate(SENTENCE)
         ],
+    )
+
+
+_NOUNS = ("animal", "dog", "child", "horse", "soldier", "driver", "bird", "nurse", "boy", "teacher")
+_ACTIONS = ("cross street", "climb hill", "leave house", "enter room", "eat meal", "pass bridge", "open door", "find river")
+_STATES = ("tired", "small", "weak", "afraid", "old", "slow", "hungry", "young", "late", "busy")
+_FORM = "the {noun} did not {action} the {thing} because it was too {state}"
+
+
+@dataclass(frozen=True)
+class Factors:
+    """By what factor positions change attention weights, one entry a pair of query and key.
+
+    Args:
+        distances: query position minus key position, [N].
+        factors: weight with positions over weight without, [N].
+        sentences: how many sentences the pairs come from.
+    """
+
+    distances: npt.NDArray[np.int64]
+    factors: npt.NDArray[np.float64]
+    sentences: int
+
+    def unchanged(self, within: float) -> float:
+        """The share of pairs whose weight changes by no more than `within`."""
+        return float((np.abs(self.factors - 1) <= within).mean())
+
+    def median(self, nearest: int, farthest: int) -> float:
+        """The median factor of keys that are `nearest` to `farthest` tokens away, on either side."""
+        away = np.abs(self.distances)
+        return float(np.median(self.factors[(away >= nearest) & (away <= farthest)]))
+
+
+def in_other_orders(embeddings: Tensor, encoding: Tensor, query: int, orders: int, seed: int) -> Factors:
+    """One token's attention to every other token of its sentence, over random orders of the tokens.
+
+    Args:
+        embeddings: [T, D], float64.
+        encoding: [T, D] for positions 0 to T - 1.
+        query: index of the token that attends.
+        orders: how many orders are drawn.
+        seed: of the draw.
+    """
+    generator = np.random.default_rng(seed)
+    drawn = np.stack([generator.permutation(len(embeddings)) for _ in range(orders)])
+    place = drawn.argsort(axis=1)  # place[n, token] is where that token stands in order n
+    shuffled = embeddings[torch.from_numpy(drawn)]
+    factors = (plain_attention(shuffled + encoding)[1] / plain_attention(shuffled)[1]).numpy()
+    rows = np.arange(orders)[:, None]
+    others = np.array([token for token in range(len(embeddings)) if token != query])
+    query_place, key_place = place[:, [query]], place[:, others]
+    return Factors((query_place - key_place).ravel(), factors[rows, query_place, key_place].ravel(), orders)
+
+
+def sentences_of_same_form() -> list[tuple[str, ...]]:
+    """The article's sentence with other nouns, verbs and states: "it" is always token 8, what it stands for token 1."""
+    sentences = []
+    for noun, deed, state in itertools.product(_NOUNS, _ACTIONS, _STATES):
+        action, thing = deed.split()
+        sentences.append(tuple(_FORM.format(noun=noun, action=action, thing=thing, state=state).split()))
+    return sentences
+
+
+def of_same_form(vectors: WordVectors, encoding: Tensor) -> Factors:
+    """Attention of "it" to what it stands for, over the sentences of the article's form whose words all have vectors."""
+    sentences = [words for words in sentences_of_same_form() if all(word in vectors for word in words)]
+    embeddings = torch.stack([sentence_vectors(vectors, words) for words in sentences])
+    factors = plain_attention(embeddings + encoding)[1] / plain_attention(embeddings)[1]
+    return Factors(np.full(len(sentences), 8 - 1), factors[:, 8, 1].numpy(), len(sentences))
+
+
+def prose_sentences(vectors: WordVectors, shortest: int = 8, longest: int = 24) -> list[tuple[str, ...]]:
+    """Plain sentences of Python's reference manual whose words all have vectors; none where the manual is not installed."""
+    try:
+        from pydoc_data.topics import topics
+    except ImportError:  # some distributions leave it out
+        return []
+    sentences: dict[tuple[str, ...], None] = {}
+    for topic in topics.values():
+        for paragraph in re.split(r"\n\s*\n", topic):
+            for sentence in re.split(r"(?<=[.!?])\s+", " ".join(paragraph.split())):
+                if re.fullmatch(r"[A-Z][A-Za-z ,;'\-]*\.", sentence):  # no code, no quotation, no reference
+                    words = tuple(re.findall(r"[a-z]+", sentence.lower()))
+                    if shortest <= len(words) <= longest and all(word in vectors for word in words):
+                        sentences[words] = None
+    return list(sentences)
+
+
+def in_prose(vectors: WordVectors, encoding: Tensor, sentences: list[tuple[str, ...]]) -> Factors:
+    """Attention between any two different tokens of each sentence.
+
+    Args:
+        vectors: of all words.
+        encoding: [T, D] for at least as many positions as the longest sentence has tokens.
+        sentences: as `prose_sentences` gives them.
+    """
+    distances, factors = [], []
+    for length in sorted({len(words) for words in sentences}):
+        batch = torch.stack([sentence_vectors(vectors, words) for words in sentences if len(words) == length])
+        change = (plain_attention(batch + encoding[:length])[1] / plain_attention(batch)[1]).numpy()
+        apart = np.subtract.outer(np.arange(length), np.arange(length))
+        different = apart != 0
+        distances.append(np.tile(apart[different], len(batch)))
+        factors.append(change[:, different].ravel())
+    return Factors(np.concatenate(distances), np.concatenate(factors), len(sentences))
+
+
+def bars_by_distance(without: Sequence[float], cut: Sequence[float], right: Sequence[float]) -> Figure:
+    """Bars of the weights of "it" on each token, three encodings beside each other."""
+    places = np.arange(len(SENTENCE))
+    with canvas(height=3.6) as (figure, axes):
+        for shift, heights, series, hatch, label in (
+            (-0.27, without, 0, "", "without positions"),
+            (0.0, cut, 1, "///", "64-wide encoding cut to 50"),
+            (0.27, right, 2, "...", "50-wide encoding"),
+        ):
+            axes.bar(
+                places + shift,
+                heights,
+                0.27,
+                label=label,
+                color=SERIES[series]["color"],
+                hatch=hatch,
+                edgecolor="white",
+                linewidth=0.4,
+            )
+        axes.set_xticks(places, [f"{word}\n{_IT - place}" for place, word in enumerate(SENTENCE)])
+        axes.tick_params(axis="x", length=0)
+        axes.grid(axis="y")
+        axes.set(
+            title='What "it" attends to',
+            xlabel='token, and its distance from "it" (positive: before it)',
+            ylabel="attention weight",
+        )
+        axes.legend(loc="upper left")
+        svg = to_svg(figure)
+    return Figure(
+        "bars",
+        svg,
+        caption='Attention of "it" to each token of the sentence, in order. "animal" stands seven tokens before.',
+        alt="Grouped bars, one group a token. "
+        + "; ".join(f"{word} {without[place]:.3f}, {cut[place]:.3f}, {right[place]:.3f}" for place, word in enumerate(SENTENCE))
+        + ".",
+    )
+
+
+def change_by_width(by_width: dict[int, float], without: float, right_width: int, cut_width: int) -> Figure:
+    """The weight on "animal" against the width that the encoding was made for before it was cut to the vectors."""
+    nearest = min(by_width, key=lambda width: abs(by_width[width] - without))
+    with canvas(height=3.0) as (figure, axes):
+        axes.axhline(without, color=INK, linewidth=1.0, linestyle=(0, (4, 2)), label="without positions")
+        axes.plot(list(by_width), list(by_width.values()), color=SERIES[0]["color"], linewidth=1.6, label="with positions")
+        for width, series, label in (
+            (right_width, 2, f"made for the {right_width} channels of the vectors"),
+            (cut_width, 1, f"made for {cut_width}, as in the article"),
+        ):
+            style = {**SERIES[series], "linestyle": "none", "markersize": 8}
+            axes.plot([width], [by_width[width]], label=label, **style)
+        axes.grid(axis="y")
+        axes.set(
+            title='Weight of "it" on "animal", by width of the encoding',
+            xlabel=f"channels the encoding was made for, cut to {right_width}",
+            ylabel="attention weight",
+            ylim=(0, 1.5 * max(*by_width.values(), without)),  # room for the legend
+        )
+        axes.legend(loc="upper right")
+        svg = to_svg(figure)
+    return Figure(
+        "width",
+        svg,
+        caption="The wider the encoding was, the more of its slow channels are cut away; what is left turns fast, and "
+        f"positions seven apart agree less. The curve comes nearest to the weight without positions at width {nearest}.",
+        alt=f"A curve of the weight with positions, {by_width[right_width]:.4f} at width {right_width}, "
+        f"{by_width[cut_width]:.4f} at {cut_width} and {by_width[max(by_width)]:.4f} at {max(by_width)}, and a horizontal line "
+        f"at {without:.4f}, the weight without them.",
+    )
+
+
+def change_by_distance(orders: Factors, prose: Factors | None) -> Figure:
+    """By what factor positions change a weight, against the distance: median and the middle eight tenths."""
+    panels = [(f'"it" in {orders.sentences:,} orders of the sentence', orders, 11)]
+    if prose is not None:
+        panels.append((f"All tokens of {prose.sentences} prose sentences", prose, 23))
+    with canvas(len(panels), height=3.3) as (figure, axes):
+        for panel, (title, factors, farthest) in zip(np.atleast_1d(axes), panels, strict=True):
+            away = np.abs(factors.distances)
+            reach = np.arange(1, min(farthest, away.max()) + 1)
+            low, middle, high = np.transpose([np.percentile(factors.factors[away == n], (10, 50, 90)) for n in reach])
+            panel.axhline(1, color=INK, linewidth=1.0, linestyle=(0, (4, 2)), label="unchanged")
+            panel.fill_between(reach, low, high, color=GRID, alpha=0.55, linewidth=0, label="eight in ten")
+            panel.plot(reach, middle, label="median", **SERIES[0])
+            panel.set_yscale("log")
+            panel.minorticks_off()
+            panel.set_yticks([0.125, 0.25, 0.5, 1, 2, 4], ["1/8", "1/4", "1/2", "1", "2", "4"])
+            panel.grid(axis="y")
+            panel.set(title=title, xlabel="distance (tokens, either side)", ylabel="weight with / without positions")
+            panel.set_ylim(0.1, 5)
+            panel.legend(loc="upper right", ncols=3, columnspacing=1, handlelength=1.6)
+        svg = to_svg(figure)
+    return Figure(
+        "distance",
+        svg,
+        caption="What adding positions (the encoding that fits the vectors) does to a weight, by distance. The median says "
+        "what is general: neighbours gain, the rest loses. The width of the band says how much of any single case is luck.",
+        alt="The median factor falls from "
+        f"{orders.median(1, 1):.2f} at distance 1 to {orders.median(11, 11):.2f} at distance 11 in reordered sentences"
+        + (f", and from {prose.median(1, 1):.2f} to {prose.median(20, 20):.2f} at distance 20 in prose" if prose else "")
+        + ", with a wide band around it.",
     )

@@ -1,1 +1,3 @@
-"""The claims of article b."""
+"""The claims of article B, one file each."""
+
+TITLE = "B: why sinusoids, towards relative positions"

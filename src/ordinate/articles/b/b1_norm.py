@@ -12,14 +12,27 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from ordinate.articles.a.sentence import sentence_vectors
+from ordinate.articles.sentence import sentence_vectors
 from ordinate.data import word_vectors
-from ordinate.lab.claim import Inputs
+from ordinate.lab.claim import Claim, Inputs
 from ordinate.lab.figures import SERIES, canvas, to_svg
 from ordinate.lab.measurement import Check, Figure, Measurement, Role, Table, Verdict
 from ordinate.position import Sinusoidal, indices
 
-__all__ = ["measure", "norms"]
+__all__ = ["CLAIM", "measure", "norms"]
+
+CLAIM = Claim(
+    id="B1",
+    title="All position vectors are equally long",
+    statement=(
+        "Every vector of the sinusoidal encoding has the norm sqrt(d/2); embeddings are therefore multiplied by "
+        "sqrt(d), or positions would drown the words."
+    ),
+    varies="the position, the width, and what the vectors are added to",
+    band="norms to 1e-12; unscaled embeddings shorter than positions, scaled ones longer",
+    budget_seconds=5,
+    words="the animal did not cross the street because it was too tired",
+)
 
 _WIDTHS = (16, 64, 512)
 _WIDTH, _POSITIONS, _WORDS = 512, 5000, 2000
@@ -31,7 +44,7 @@ def measure(inputs: Inputs) -> Measurement:
     """Claim B1 on the encoding of the paper, drawn embeddings and the words of article A's sentence."""
     generator = torch.Generator().manual_seed(inputs.seeds[0])
     drawn = torch.randn(_WORDS, _WIDTH, dtype=torch.float64, generator=generator) / math.sqrt(_WIDTH)
-    words = sentence_vectors(inputs.given_vectors or word_vectors())
+    words = sentence_vectors(inputs.vectors or word_vectors())
     return norms(lambda width, positions: Sinusoidal(width).encode(positions, dtype=torch.float64), drawn, words)
 
 

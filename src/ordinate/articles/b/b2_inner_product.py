@@ -11,12 +11,24 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from ordinate.lab.claim import Inputs
+from ordinate.lab.claim import Claim, Inputs
 from ordinate.lab.figures import SERIES, canvas, to_svg
 from ordinate.lab.measurement import Check, Figure, Measurement, Role, Verdict
 from ordinate.position import Sinusoidal, indices
 
-__all__ = ["inner_products", "measure"]
+__all__ = ["CLAIM", "inner_products", "measure"]
+
+CLAIM = Claim(
+    id="B2",
+    title="The inner product is a sum of cosines",
+    statement=(
+        "PE(t) . PE(t') = sum over i of cos(w_i (t - t')): it depends on the distance alone, and it is symmetric, so "
+        "it cannot tell before from after."
+    ),
+    varies="the pair of positions, and the width",
+    band="equal to the sum of cosines, and symmetric, to 1e-11",
+    budget_seconds=5,
+)
 
 _WIDTH, _POSITIONS, _OTHER_WIDTHS = 128, 200, (16, 64, 512)
 

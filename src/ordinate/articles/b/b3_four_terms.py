@@ -11,21 +11,34 @@ import math
 import torch
 from torch import Tensor
 
-from ordinate.articles.a.sentence import SENTENCE, sentence_vectors
+from ordinate.articles.sentence import SENTENCE, sentence_vectors
 from ordinate.data import word_vectors
-from ordinate.lab.claim import Inputs
+from ordinate.lab.claim import Claim, Inputs
 from ordinate.lab.figures import canvas, heat_map, to_svg
 from ordinate.lab.measurement import Check, Figure, Measurement, Role, Table, Verdict
 from ordinate.position import Sinusoidal, indices
 
-__all__ = ["four_terms", "measure"]
+__all__ = ["CLAIM", "four_terms", "measure"]
+
+CLAIM = Claim(
+    id="B3",
+    title="A score has four terms",
+    statement=(
+        "With positions added, (x + p) . (x' + p') falls into content with content, content with position, position "
+        "with content, and position with position."
+    ),
+    varies="the pair of tokens of a sentence, and whether the words are scaled by sqrt(d)",
+    band="the four add up to the score within 1e-12; none may be left out: each carries at least 1 % of the variance",
+    budget_seconds=5,
+    words="the animal did not cross the street because it was too tired",
+)
 
 _NAMES = ("content . content", "content . position", "position . content", "position . position")
 
 
 def measure(inputs: Inputs) -> Measurement:
     """Claim B3 on article A's sentence."""
-    vectors = inputs.given_vectors or word_vectors()
+    vectors = inputs.vectors or word_vectors()
     words = sentence_vectors(vectors)
     places = Sinusoidal(words.shape[-1]).encode(indices.consecutive(len(words)), dtype=torch.float64)
     return four_terms(words, places, source=vectors.source)

@@ -13,12 +13,24 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ordinate.lab.claim import Inputs
+from ordinate.lab.claim import Claim, Inputs
 from ordinate.lab.figures import SERIES, canvas, to_svg
 from ordinate.lab.measurement import Check, Figure, Measurement, Role, Table, Verdict
 from ordinate.position import Sinusoidal, indices
 
-__all__ = ["measure", "uniqueness"]
+__all__ = ["CLAIM", "measure", "uniqueness"]
+
+CLAIM = Claim(
+    id="B4",
+    title="One sine is not enough",
+    statement=(
+        "A single low frequency is flat near its turning points and comes back to the same value; sines and cosines "
+        "of a ladder of frequencies together make every position unique."
+    ),
+    varies="the code: one sine, one sine with its cosine, a ladder of sines, a ladder of both; over 3,000 positions",
+    band="the nearest two positions: under 1e-3 apart for one sine, as far as neighbours are (to 1e-9) for the ladder",
+    budget_seconds=10,
+)
 
 _WIDTH, _POSITIONS, _SLOW = 64, 3000, 18  # pair 18 turns once in about 1,100 positions
 

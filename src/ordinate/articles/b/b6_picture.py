@@ -9,11 +9,22 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ordinate.lab.claim import Inputs
+from ordinate.lab.claim import Claim, Inputs
 from ordinate.lab.figures import SERIES, canvas, heat_map, to_svg
 from ordinate.lab.measurement import Check, Figure, Measurement, Role, Verdict
 
-__all__ = ["formula", "measure", "picture"]
+__all__ = ["CLAIM", "formula", "measure", "picture"]
+
+CLAIM = Claim(
+    id="B6",
+    title="The picture of the formula",
+    statement=(
+        "Drawn as sin(y / 10000^(x / 500)) on a grid of 501 by 501, waves run fast on the left and are still on the right."
+    ),
+    varies="x, the place in the ladder, and y, the position",
+    band="159 sign changes down the first column, none down the last, never more to the right than to the left",
+    budget_seconds=5,
+)
 
 _SIZE = 501
 

@@ -1,1 +1,3 @@
-"""The claims of article c."""
+"""The claims of article C, one file each."""
+
+TITLE = "C: a practical guide to all encodings"

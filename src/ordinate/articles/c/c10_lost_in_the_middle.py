@@ -11,12 +11,21 @@ import math
 from collections.abc import Mapping, Sequence
 
 from ordinate.articles.sweep_runs import mean_of, records_of, scores_of, small_cell
-from ordinate.lab.claim import Inputs
+from ordinate.lab.claim import Claim, Inputs
 from ordinate.lab.figures import canvas, heat_map, to_svg
 from ordinate.lab.measurement import Check, Figure, Measurement, Role, Table, Verdict
 from ordinate.sweep.presets import DEFAULT
 
-__all__ = ["lost_in_the_middle", "measure"]
+__all__ = ["CLAIM", "lost_in_the_middle", "measure"]
+
+CLAIM = Claim(
+    id="C10",
+    title="Lost in the middle",
+    statement="A model recalls facts in the middle of its context worse than those near its ends.",
+    varies="the place of the needle, the length of the context, and the encoding",
+    band="recall in the middle half at least 5 points under both ends",
+    budget_seconds=20,
+)
 
 Recall = Mapping[str, Mapping[int, Sequence[float]]]
 """By encoding and length, the mean accuracy by eighths of the context, from its beginning."""

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ordinate.articles.sweep_runs import mean_of, small_cell, told, trained_on
-from ordinate.lab.claim import Inputs
+from ordinate.lab.claim import Claim, Inputs
 from ordinate.lab.figures import SERIES, canvas, to_svg
 from ordinate.lab.measurement import Check, Figure, Measurement, Role, Table, Verdict
 from ordinate.position import Rotary
@@ -23,7 +23,19 @@ from ordinate.sweep.cell import Cell
 from ordinate.sweep.extension import extend
 from ordinate.sweep.figures import extension_figure
 
-__all__ = ["extended", "extending", "measure", "rope_cell"]
+__all__ = ["CLAIM", "extended", "extending", "measure", "rope_cell"]
+
+CLAIM = Claim(
+    id="C12",
+    title="Extending a trained context",
+    statement=(
+        "Interpolation squeezes positions into the trained range, YaRN turns frequencies by parts; so contexts are extended."
+    ),
+    varies="the scaling of a trained RoPE model, zero-shot and after a short fine-tune, against a cut context",
+    band="frequencies to 1e-12; the best scaling at least 0.05 bits per byte better than none",
+    seeds=2,
+    budget_seconds=20,
+)
 
 _FACTOR, _CONTEXT = 4.0, 4096  # for the frequencies alone: a head of 64 channels in a context of thousands
 

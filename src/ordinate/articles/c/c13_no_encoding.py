@@ -11,14 +11,23 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 
 from ordinate.articles.sweep_runs import mean_of, small_cell, told
-from ordinate.lab.claim import Inputs
+from ordinate.lab.claim import Claim, Inputs
 from ordinate.lab.measurement import Check, Measurement, Role, Table, Verdict
 from ordinate.sweep.figures import probe_figure
 from ordinate.sweep.measure import task_of
 from ordinate.sweep.probe import probe, probe_layers
 from ordinate.sweep.training import new_model
 
-__all__ = ["measure", "no_encoding"]
+__all__ = ["CLAIM", "measure", "no_encoding"]
+
+CLAIM = Claim(
+    id="C13",
+    title="None at all: the mask leaks position",
+    statement="A causal decoder needs no encoding: its mask leaks position.",
+    varies="the mask, the layer that is read, and whether the model is trained",
+    band="held-out R² of a linear probe at least 0.1 with the mask, at most 0.03 without",
+    budget_seconds=15,
+)
 
 
 def measure(inputs: Inputs) -> Measurement:

@@ -13,12 +13,24 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ordinate.lab.claim import Inputs
+from ordinate.lab.claim import Claim, Inputs
 from ordinate.lab.figures import SERIES, canvas, to_svg
 from ordinate.lab.measurement import Check, Figure, Measurement, Role, Table, Verdict
 from ordinate.position import Sinusoidal
 
-__all__ = ["WORD", "measure", "worked_example"]
+__all__ = ["CLAIM", "WORD", "measure", "worked_example"]
+
+CLAIM = Claim(
+    id="C1",
+    title="A worked example of adding",
+    statement=(
+        "The word vector [.51, -.22, .88, .14] at position 0 becomes, with [0, 1, 0, 1] added, [.51, .78, .88, "
+        "1.14]; the same word at position 5 becomes another vector."
+    ),
+    varies="the position of one word, 0 and 5",
+    band="each of the four numbers to 1e-12; at position 5 at least 0.1 away",
+    budget_seconds=5,
+)
 
 WORD = (0.51, -0.22, 0.88, 0.14)
 _PRINTED = (0.51, 0.78, 0.88, 1.14)

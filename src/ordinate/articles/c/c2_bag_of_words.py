@@ -12,14 +12,24 @@ from collections.abc import Callable, Mapping, Sequence
 import torch
 from torch import Tensor
 
-from ordinate.articles.a.sentence import plain_attention
+from ordinate.articles.sentence import plain_attention
 from ordinate.attention import AttentionPooling, Causal, Mask, MeanPooling, MultiHeadAttention
-from ordinate.lab.claim import Inputs
+from ordinate.lab.claim import Claim, Inputs
 from ordinate.lab.figures import SERIES, canvas, to_svg
 from ordinate.lab.measurement import Check, Figure, Measurement, Role, Table, Verdict
 from ordinate.position import Rotary, Sinusoidal, indices
 
-__all__ = ["bag_of_words", "drawn_embeddings", "measure", "ways"]
+__all__ = ["CLAIM", "bag_of_words", "drawn_embeddings", "measure", "ways"]
+
+CLAIM = Claim(
+    id="C2",
+    title="Without positions a sentence is a bag of words",
+    statement='"the dog bit the man" and "the man bit the dog" are the same to a model without positions.',
+    varies="the order of the five words, the attention, and what tells it about order",
+    band="pooled outputs equal to 1e-13; at least 0.001 apart once something tells the order",
+    seeds=10,
+    budget_seconds=5,
+)
 
 _FORTH = ("the", "dog", "bit", "the", "man")
 _BACK = ("the", "man", "bit", "the", "dog")

@@ -11,12 +11,24 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from ordinate.lab.claim import Inputs
+from ordinate.lab.claim import Claim, Inputs
 from ordinate.lab.figures import SERIES, canvas, heat_map, to_svg
 from ordinate.lab.measurement import Check, Figure, Measurement, Role, Table, Verdict
 from ordinate.position import Sinusoidal, indices
 
-__all__ = ["fifty_positions", "measure"]
+__all__ = ["CLAIM", "fifty_positions", "measure"]
+
+CLAIM = Claim(
+    id="C4",
+    title="High channels look like stripes",
+    statement=(
+        "In the picture of the first fifty positions the high channels look like stripes: the sines are near 0 and "
+        "the cosines near 1, though not exactly."
+    ),
+    varies="the channel, of 512, and the position, 0 to 49",
+    band="in the last quarter of the channels sines below 0.05 and cosines above 0.998, yet no two positions alike",
+    budget_seconds=5,
+)
 
 _WIDTH, _POSITIONS = 512, 50
 

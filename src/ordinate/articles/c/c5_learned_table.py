@@ -16,12 +16,21 @@ import torch
 from torch import Tensor
 
 from ordinate.errors import PositionRangeError
-from ordinate.lab.claim import Inputs
+from ordinate.lab.claim import Claim, Inputs
 from ordinate.lab.figures import SERIES, canvas, to_svg
 from ordinate.lab.measurement import Check, Figure, Measurement, Role, Table, Verdict
 from ordinate.position import LearnedTable, Sinusoidal, indices
 
-__all__ = ["learned_table", "measure"]
+__all__ = ["CLAIM", "learned_table", "measure"]
+
+CLAIM = Claim(
+    id="C5",
+    title="A learned table ends",
+    statement="A learned table of 2,048 positions cannot take token 2,049.",
+    varies="the position, within the table and past its end; then the size, by interpolation",
+    band="every position of the table is taken, each one past it refused",
+    budget_seconds=5,
+)
 
 _SIZE, _DIM, _LARGER = 2048, 64, 4096
 _PAST = (2048, 2049, 4095, 10_000)

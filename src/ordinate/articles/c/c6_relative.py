@@ -14,15 +14,24 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ordinate.articles.d.live_bytes import LiveBytes
+from ordinate.articles.live_bytes import LiveBytes
 from ordinate.attention import attend
 from ordinate.attention.attend import Implementation
-from ordinate.lab.claim import Inputs
+from ordinate.lab.claim import Claim, Inputs
 from ordinate.lab.figures import SERIES, canvas, to_svg
 from ordinate.lab.measurement import Check, Figure, Measurement, Role, Table, Verdict
 from ordinate.position import ALiBi, MusicRelative, Rotary, ShawRelative, Sinusoidal, T5Bias, indices
 
-__all__ = ["encodings", "measure", "relative"]
+__all__ = ["CLAIM", "encodings", "measure", "relative"]
+
+CLAIM = Claim(
+    id="C6",
+    title="Relative encodings: blind to a shift, paid a head",
+    statement="Relative encodings do not change when the whole text is shifted; they cost memory for every head.",
+    varies="the encoding, the shift from 1 to 100,000, and the number of heads from 1 to 16",
+    band="outputs equal to 1e-9; one more head adds at least one number for every pair of tokens, 4 bytes",
+    budget_seconds=10,
+)
 
 _DIM, _TOKENS, _HEADS = 16, 256, (1, 2, 4, 8, 16)
 _SHIFTS, _LONG = (1, 100, 100_000), 2048

@@ -12,12 +12,25 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from ordinate.lab.claim import Inputs
+from ordinate.lab.claim import Claim, Inputs
 from ordinate.lab.figures import SERIES, canvas, to_svg
 from ordinate.lab.measurement import Check, Figure, Measurement, Role, Table, Verdict
 from ordinate.position import Rotary, Sinusoidal, indices
 
-__all__ = ["Place", "measure", "rope", "sinusoids_added"]
+__all__ = ["CLAIM", "Place", "measure", "rope", "sinusoids_added"]
+
+CLAIM = Claim(
+    id="C7",
+    title="RoPE turns, sinusoids push",
+    statement=(
+        "RoPE keeps the norm of a vector, and the score of two tokens depends on their distance alone; adding a "
+        "sinusoid changes norm and direction."
+    ),
+    varies="the position up to a million, the shift of both tokens, and the encoding",
+    band="norms to 1e-12, scores to 1e-8; with sinusoids norms move by at least 5 %",
+    seeds=5,
+    budget_seconds=5,
+)
 
 _DIM, _DISTANCES = 64, 60
 _SHIFTS = (0, 10, 100, 1000, 1_000_000)

@@ -11,11 +11,21 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ordinate.articles.sweep_runs import mean_of, scores_of, small_cell, told
-from ordinate.lab.claim import Inputs
+from ordinate.lab.claim import Claim, Inputs
 from ordinate.lab.figures import INK, SERIES, canvas, to_svg
 from ordinate.lab.measurement import Check, Figure, Measurement, Role, Table, Verdict
 
-__all__ = ["alibi", "measure"]
+__all__ = ["CLAIM", "alibi", "measure"]
+
+CLAIM = Claim(
+    id="C8",
+    title="ALiBi: train short, test long",
+    statement="ALiBi trained at 1,024 tokens works at twice that.",
+    varies="the encoding, the seed, and the length of the test; the scored targets stay the same",
+    band="at twice the training length at most 0.05 bits per byte behind a cut context; RoPE at four times it at least 0.1",
+    seeds=2,
+    budget_seconds=15,
+)
 
 Losses = Mapping[str, Sequence[Mapping[str, float]]]
 """By encoding, for each seed: bits of the last targets by length, less those with the context cut to the training length."""

@@ -11,14 +11,24 @@ from collections.abc import Mapping, Sequence
 
 from ordinate.articles.c.c12_extending import extended
 from ordinate.articles.sweep_runs import mean_of, records_of, scores_of, small_cell, told
-from ordinate.lab.claim import Inputs
+from ordinate.lab.claim import Claim, Inputs
 from ordinate.lab.figures import INK, SERIES, canvas, to_svg
 from ordinate.lab.measurement import Check, Figure, Measurement, Role, Table, Verdict
 from ordinate.sweep.presets import DEFAULT
 from ordinate.sweep.summary import summarise
 from ordinate.sweep.tables import headings, line_cells
 
-__all__ = ["measure", "which_to_use"]
+__all__ = ["CLAIM", "measure", "which_to_use"]
+
+CLAIM = Claim(
+    id="C9",
+    title="Which encoding to use",
+    statement="Take RoPE for longer sequences, and ALiBi where extrapolation comes first.",
+    varies="the encoding, and for RoPE whether its frequencies are scaled and tuned for the longer context",
+    band="at four times the training length at most 0.1 bits per byte behind a cut context",
+    seeds=2,
+    budget_seconds=20,
+)
 
 
 def measure(inputs: Inputs) -> Measurement:

@@ -1,1 +1,3 @@
-"""The claims of article d."""
+"""The claims of article D, one file each."""
+
+TITLE = "D: an engineer's posts on sinusoids, pooling, reservoirs and logic gates"

@@ -4,23 +4,40 @@ What varies is the number G of key-value heads under 32 query heads. A token's k
 a group the layer must be plain multi-head attention, held against torch's own; a grouped layer must be the multi-head layer
 whose keys and values are repeated, and the reverse cannot be had. Where transformers is installed, a Llama-shaped model is held
 against its implementation.
+
+D10's Llama-shaped model beside the reference implementation, which is the one in transformers (arXiv 2302.13971).
 """
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable
+from pathlib import Path
 
 import torch
 from torch import Tensor, nn
 
-from ordinate.articles.d.d10_llama import llama_difference
-from ordinate.attention import Causal, MultiHeadAttention
-from ordinate.lab.claim import Inputs
+from ordinate.attention import Causal, Decoder, MultiHeadAttention
+from ordinate.lab.claim import Claim, Inputs
 from ordinate.lab.figures import SERIES, canvas, to_svg
 from ordinate.lab.measurement import Check, Figure, Measurement, Role, Table, Verdict
 from ordinate.position import indices
 
-__all__ = ["heads", "measure"]
+__all__ = ["CLAIM", "heads", "llama_difference", "measure"]
+
+CLAIM = Claim(
+    id="D10",
+    title="Heads, shared or not",
+    statement=(
+        "Multi-head attention has keys and values of its own for every head and is the most expressive, multi-query "
+        "attention shares one for all, grouped-query attention lies between; the cache shrinks accordingly."
+    ),
+    varies="the number of key-value heads, of 32 query heads",
+    band=(
+        "bytes a token in proportion to the key-value heads, exactly; one head a group equals torch's multi-head layer to 1e-12"
+    ),
+    budget_seconds=40,
+)
 
 _HEADS, _HEAD_DIM, _SHARED, _HELD = 32, 128, (32, 8, 4, 1), 64
 _SMALL_DIM, _SMALL_HEADS, _TOKENS = 32, 4, 12
@@ -178,3 +195,28 @@ def _picture(measured: list[int]) -> Figure:
         "logarithmic.",
         alt="Four parallel rising lines, from multi-head at the top over grouped to multi-query, 32 times lower.",
     )
+
+
+def llama_difference(seed: int) -> float | None:
+    """The largest difference of logits between our decoder and transformers' Llama with the same drawn weights.
+
+    Two layers, four query heads in two groups, float32; the weights go through a checkpoint on disk. None where transformers or
+    safetensors is not installed.
+    """
+    try:
+        from safetensors.torch import save_file
+        from transformers.models.llama import LlamaConfig, LlamaForCausalLM
+    except ImportError:
+        return None
+    settings = {"vocab_size": 97, "hidden_size": 32, "intermediate_size": 64, "max_position_embeddings": 64}
+    shape = {"num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2}
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        # weights of 0.2, ten times the usual: at 0.02 all logits would be near 0 and agree by themselves
+        reference = LlamaForCausalLM(LlamaConfig(**settings, **shape, initializer_range=0.2)).eval()
+        tokens = torch.randint(97, (2, 40))
+    with tempfile.TemporaryDirectory() as folder, torch.no_grad():
+        reference.config.save_pretrained(folder)
+        save_file(reference.state_dict(), Path(folder) / "model.safetensors")
+        ours = Decoder.from_pretrained(folder, dtype=torch.float32)
+        return float((ours(tokens) - reference(tokens).logits).abs().max())

@@ -7,21 +7,37 @@ activity of the descending neurons, the second by the contrast between own and o
 
 The protocol that gives the article's factor of 28: all sensory neurons of one side held at 1, tanh without leak, 20 steps,
 the mean over the DN-VNC neurons of both sides and over both stimuli, signals running from presynaptic to postsynaptic.
+
+The chart of D11: each descending neuron's answer to its own side and to the other, under both ways of scaling.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from ordinate.articles.d.brain import Brain
-from ordinate.articles.d.d11_charts import picture
-from ordinate.lab.claim import Inputs
-from ordinate.lab.measurement import Check, Measurement, Role, Table, Verdict
+from ordinate.lab.claim import Claim, Inputs
+from ordinate.lab.figures import GRID, INK, SERIES, canvas, to_svg
+from ordinate.lab.measurement import Check, Figure, Measurement, Role, Table, Verdict
 from ordinate.reservoir.laterality.experiment import Laterality, laterality
 
-__all__ = ["Scaling", "measure", "radius"]
+__all__ = ["CLAIM", "Scaling", "measure", "picture", "radius"]
+
+CLAIM = Claim(
+    id="D11",
+    title="A spectral radius of .9",
+    statement=(
+        "With the spectral radius of the larval connectome at .9 the descending neurons are nearly silent, and "
+        "left and "
+        "right are indistinguishable."
+    ),
+    varies="how counts are scaled: one factor for all, or one for each neuron",
+    band="activity at least 10 times smaller; contrast of left and right at most half",
+    budget_seconds=20,
+)
 
 _GAIN, _STEPS = 0.9, 20
 
@@ -156,3 +172,38 @@ def _table(ways: dict[str, Scaling]) -> Table:
         "effect in pairs",
     )
     return Table("Mean activity of output cells, from the side stimulated to the side read", columns, rows)
+
+
+def picture(found: Mapping[str, Laterality]) -> Figure:
+    """The chart.
+
+    Args:
+        found: laterality by the name of the scaling; activity must not be 0 everywhere.
+    """
+    with canvas(2, height=3.3) as (figure, panels):
+        for axes, (name, one), series in zip(panels, found.items(), SERIES, strict=False):
+            size = np.abs(one.activity)
+            own = np.where(one.is_right, size[1], size[0])
+            other = np.where(one.is_right, size[0], size[1])
+            largest = float(max(own.max(), other.max()))
+            axes.plot([0, largest], [0, largest], color=INK, linewidth=0.7, linestyle=":")
+            axes.plot(own, other, linestyle="none", marker=series["marker"], color=series["color"], markersize=4, alpha=0.6)
+            axes.set(
+                title=f"{name}: mean {size.mean():.4f}, index {one.index:+.3f}",
+                xlabel="answer to the own side",
+                ylabel="answer to the other side",
+                xlim=(0, 1.05 * largest),
+                ylim=(0, 1.05 * largest),
+            )
+            axes.grid(color=GRID)
+        svg = to_svg(figure)
+    return Figure(
+        "scaling",
+        svg,
+        caption="One mark an output cell: its activity when its own side is stimulated and when the other one is. On the "
+        "dotted "
+        "line both are alike. The axes of the panels differ in scale.",
+        alt="Two scatter plots. In the left one, with axes many times shorter, the marks lie farther from the diagonal, "
+        "most of them "
+        "below it; in the right one they hug it.",
+    )

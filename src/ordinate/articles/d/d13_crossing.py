@@ -5,23 +5,38 @@ a network that computes `W x` lets it run from postsynaptic to presynaptic cells
 which turns out to be: all sensory neurons of one side held at 1, each row of counts normalised to 1, tanh without leak, 20
 steps, the mean over the DN-VNC neurons of each side. Then the result the right way round is held against null models and
 other settings, and the body senses (`ascending`), which do cross, are measured in the same way.
+
+The charts of D13: both directions side by side, and the index over all settings.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from ordinate.articles.d.brain import Brain
-from ordinate.articles.d.d13_charts import both_directions, over_settings
-from ordinate.lab.claim import Inputs
-from ordinate.lab.measurement import Check, Measurement, Role, Table, Verdict
+from ordinate.lab.claim import Claim, Inputs
+from ordinate.lab.figures import GRID, INK, SERIES, canvas, to_svg
+from ordinate.lab.measurement import Check, Figure, Measurement, Role, Table, Verdict
 from ordinate.reservoir import Laterality, laterality
 from ordinate.reservoir.laterality.experiment import Sweep, sweep
 
-__all__ = ["Size", "crossing", "measure"]
+__all__ = ["CLAIM", "Size", "both_directions", "crossing", "measure", "over_settings"]
+
+CLAIM = Claim(
+    id="D13",
+    title="Senses drive the other side",
+    statement=(
+        "With weights normalised by row, stimulating the right senses drives the left descending neurons more: "
+        ".0161 against "
+        ".0099, and .0114 against .0117 for the left senses."
+    ),
+    varies="the direction in which signals run, null models, gain, duration, threshold, normalisation, and which senses",
+    band="an index above 0 in the article's setting and in half of the others; the article's numbers to their last digit",
+    budget_seconds=30,
+)
 
 ARTICLE = ((0.0114, 0.0117), (0.0161, 0.0099))
 """Left and right descending neurons, when the left senses are stimulated and when the right ones are."""
@@ -213,3 +228,88 @@ def _cells(ahead: Laterality, back: Laterality | None, early: Laterality, body: 
         "index without",
     )
     return Table("Homologous pairs, and how few cells carry the difference", columns, rows)
+
+
+def both_directions(ahead: Laterality, back: Laterality | None, body: Laterality) -> Figure:
+    """Tables as bars, backwards and pre to post.
+
+    Args:
+        ahead: the senses, pre to post.
+        back: the senses, backwards; None where nothing arrives.
+        body: the ascending senses, pre to post.
+    """
+    shown = [(name, one) for name, one in (("Backwards", back), ("Pre to post", ahead), ("Ascending", body)) if one is not None]
+    with canvas(len(shown), height=3.2) as (figure, panels):
+        for axes, (name, one) in zip(panels, shown, strict=True):
+            for side, (read, shift) in enumerate((("left", -0.19), ("right", 0.19))):
+                bars = axes.bar(
+                    np.arange(2) + shift,
+                    one.table[:, side],
+                    width=0.34,
+                    color=SERIES[side]["color"],
+                    hatch=("", "//")[side],
+                    edgecolor="white",
+                    linewidth=0.6,
+                    label=f"{read} neurons",
+                )
+                axes.bar_label(bars, fmt="%.4f", fontsize=6.5, padding=2)
+            axes.set_xticks([0, 1], ["left\nstimulated", "right\nstimulated"])
+            axes.set_title(f"{name}, {one.settings['steps']} steps\nindex {one.index:+.3f}")
+            axes.margins(y=0.24)
+        panels[0].set_ylabel("mean activity")
+        panels[0].legend(loc="upper left", fontsize=7)
+        svg = to_svg(figure)
+    return Figure(
+        "directions",
+        svg,
+        caption="Mean activity of the descending neurons of each side when either side is stimulated. Backwards, signals "
+        "run from "
+        "postsynaptic to presynaptic cells, which gives the article's numbers; pre to post is the way synapses work. Right, "
+        "the "
+        "body senses. The axes differ in scale.",
+        alt="Three panels of paired bars. Backwards, the right senses raise the left neurons more. Pre to post, each side "
+        "raises "
+        "its own neurons a little more. Ascending, each side raises the other side's neurons more than twice as much.",
+    )
+
+
+def over_settings(swept: Mapping[str, Sequence[Sweep]]) -> Figure:
+    """The index over durations, a line for each gain and threshold, a panel for each normalisation.
+
+    Args:
+        swept: sweeps by the cells stimulated, one for each normalisation.
+    """
+    columns = max(len(several) for several in swept.values())
+    with canvas(columns, len(swept), height=2.3 * len(swept)) as (figure, panels):
+        grid = np.asarray(panels).reshape(len(swept), columns)
+        for row, (senses, several) in zip(grid, swept.items(), strict=True):
+            for axes, one in zip(row, several, strict=True):
+                axes.axhline(0, color=INK, linewidth=0.7, linestyle=":")
+                for b, threshold in enumerate(one.thresholds):
+                    for c, gain in enumerate(one.gains):
+                        axes.plot(
+                            one.steps,
+                            one.index[0, 0, b, c],
+                            **{**SERIES[c], "markersize": 3, "linewidth": 1.0},
+                            alpha=1.0 if b == 0 else 0.45,
+                            label=f"gain {gain:g}" if b == 0 and threshold == one.thresholds[0] else None,
+                        )
+                axes.set(title=f"{senses}, {one.normalisations[0].replace('_', ' ')}", ylim=(-0.85, 0.95))
+                axes.grid(color=GRID)
+                axes.label_outer()
+            row[0].set_ylabel("crossing index")
+        for axes in grid[-1]:
+            axes.set_xlabel("steps")
+        for axes in grid[0]:
+            axes.legend(fontsize=6.5, loc="upper right")
+        svg = to_svg(figure)
+    return Figure(
+        "settings",
+        svg,
+        caption="The crossing index over durations, a line for each gain and, paler, for edges of more synapses. Above 0 "
+        "the other "
+        "side answers more.",
+        alt="Two rows of panels. In the upper row, of the senses, all lines run below zero and rise towards it with the "
+        "steps; in "
+        "the lower row, of the ascending senses, they run above zero and fall towards it.",
+    )

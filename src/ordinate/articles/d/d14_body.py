@@ -4,6 +4,8 @@ What varies is the pair of numbers. First they are given: more on the right, mor
 them: a stimulus on one side of its senses, in a closed loop with a body that walks by formula (`KinematicFly`), whose
 coefficients were fitted to the simulator. Where flygym is installed, the given pairs drive NeuroMechFly on six legs in
 MuJoCo too.
+
+The charts of D14: where given drives take each body, where the brain takes the light one, and the fly in the simulator.
 """
 
 from __future__ import annotations
@@ -14,16 +16,26 @@ from dataclasses import dataclass
 from typing import Any
 
 from ordinate.articles.d.brain import Brain
-from ordinate.articles.d.d14_charts import paths, photograph
 from ordinate.errors import RefusedError
-from ordinate.lab.claim import Inputs
+from ordinate.lab.claim import Claim, Inputs
+from ordinate.lab.figures import GRID, INK, SERIES, canvas, to_svg
 from ordinate.lab.measurement import Check, Figure, Measurement, Role, Table, Verdict
 from ordinate.reservoir.body.drive import Brain as DrivingBrain
 from ordinate.reservoir.body.drive import Drive, Schedule, Target, drive
+from ordinate.reservoir.body.figures import draw_path
 from ordinate.reservoir.body.kinematic import Body, KinematicFly, Pose
 from ordinate.reservoir.body.neuromechfly import INSTALL, installed_generation
 
-__all__ = ["PAIRS", "Walks", "measure", "steers", "walks"]
+__all__ = ["CLAIM", "PAIRS", "Walks", "measure", "paths", "photograph", "steers", "walks"]
+
+CLAIM = Claim(
+    id="D14",
+    title="Two numbers steer a fly",
+    statement="Two numbers, left and right, steer a fly in a physics simulator.",
+    varies="the two numbers, given or from the connectome; the body",
+    band="at least 25 degrees to either side in half a second; 45 degrees apart for stimuli on either side",
+    budget_seconds=60,
+)
 
 PAIRS: Mapping[str, tuple[float, float]] = {"more right": (0.4, 1.2), "more left": (1.2, 0.4), "equal": (1.0, 1.0)}
 """Drives (left, right) that are given."""
@@ -172,3 +184,66 @@ def _table(every: Sequence[Walks]) -> Table:
 
 def _photographs(simulated: Walks | None) -> list[Figure]:
     return [] if simulated is None or simulated.picture is None else [photograph(simulated.picture, simulated.body)]
+
+
+def paths(given: Mapping[str, Mapping[str, Sequence[Pose]]], towards: Drive, away: Drive) -> Figure:
+    """Paths from above.
+
+    Args:
+        given: poses by body and by pair of drives.
+        towards: a drive to a target by the brain.
+        away: the same with the other axons.
+    """
+    with canvas(2, height=3.9, widths=(1, 1.2)) as (figure, (left, right)):
+        for body, (name, pairs) in enumerate(given.items()):
+            for (pair, poses), series in zip(pairs.items(), SERIES, strict=False):
+                left.plot(
+                    [pose.x_mm for pose in poses],
+                    [pose.y_mm for pose in poses],
+                    color=series["color"],
+                    marker=series["marker"],
+                    markersize=3,
+                    linestyle=("-", (0, (1, 1.5)))[body],
+                    label=f"{pair}, {name}" if len(given) > 1 else pair,
+                )
+        left.plot(0, 0, marker="o", color=INK, markersize=5)
+        left.set(title="Given drives, half a second", xlabel="ahead, mm", ylabel="to the left, mm")
+        left.set_aspect("equal", adjustable="datalim")
+        left.grid(color=GRID)
+        figure.legend(handles=left.get_legend_handles_labels()[0], loc="outside lower left", ncols=3, fontsize=7)
+        for driven, series in ((towards, SERIES[2]), (away, SERIES[3])):
+            draw_path(
+                right, driven, label=f"axons {driven.settings['axons']}", color=series["color"], linestyle=series["linestyle"]
+            )
+        right.set_title("Driven by the brain, star: what it senses")
+        right.legend()
+        svg = to_svg(figure)
+    return Figure(
+        "paths",
+        svg,
+        caption="Left, half a second under given drives, seen from above. Right, the light body steered by the connectome in a "
+        "closed loop, with output axons on their own side and crossed; arrows show where it looks, a second apart.",
+        alt="Two maps. Left, one path bends left, one right, one runs straight. Right, one path bends to the star and ends "
+        "there, "
+        "the other turns its back on it.",
+    )
+
+
+def photograph(picture: Any, body: str) -> Figure:
+    """A picture from the simulator.
+
+    Args:
+        picture: rows by columns by three colours.
+        body: whose.
+    """
+    with canvas(height=3.4, width=4.6) as (figure, axes):
+        axes.imshow(picture)
+        axes.set_axis_off()
+        axes.set_title(body)
+        svg = to_svg(figure)
+    return Figure(
+        "simulator",
+        svg,
+        caption="The fly in the physics simulator. `ordinate reservoir drive --body neuromechfly` films it.",
+        alt="A fruit fly on six legs, on a floor of grey squares.",
+    )

@@ -5,6 +5,8 @@ anywhere; each with all synapses excitatory or with half of the neurons inhibito
 Everything else is the same within a seed, each wiring chooses its own gain and input scaling on a validation stretch, and
 differences are paired over seeds with Holm's correction for the number of comparisons. What is not told apart is called not
 different. A network without synapses is the control: it must have no memory, and must be told apart.
+
+The chart of D15: the card of every task, signs and normalisation, seed by seed.
 """
 
 from __future__ import annotations
@@ -16,16 +18,35 @@ from dataclasses import replace
 import numpy as np
 
 from ordinate.articles.d.brain import Brain
-from ordinate.articles.d.d15_charts import picture
-from ordinate.lab.claim import Inputs
-from ordinate.lab.measurement import Check, Measurement, Role, Table, Verdict
+from ordinate.lab.claim import Claim, Inputs
+from ordinate.lab.figures import canvas, to_svg
+from ordinate.lab.measurement import Check, Figure, Measurement, Role, Table, Verdict
 from ordinate.reservoir import Connectome
 from ordinate.reservoir.tasks.base import Size
-from ordinate.reservoir.tasks.card import WIRINGS, Card, Plan, draw_card
+from ordinate.reservoir.tasks.card import WIRINGS, Card, Plan, draw_card, draw_task
 from ordinate.reservoir.tasks.comparison import Comparison, interval, paired
 from ordinate.reservoir.tasks.registry import task_named
 
-__all__ = ["measure", "plan_for", "silenced", "theory"]
+__all__ = ["CLAIM", "measure", "picture", "plan_for", "silenced", "theory"]
+
+CLAIM = Claim(
+    id="D15",
+    title="Fixed random recurrence, and a real wiring",
+    statement=(
+        "In a reservoir the recurrence is fixed and random and only the read-out is learned; a real wiring may "
+        "differ from a random one."
+    ),
+    varies=(
+        "the wiring (connectome, rewired, random, none), signs, normalisation, task and seed; gain and input scaling "
+        "are tuned for each wiring"
+    ),
+    band=(
+        "random recurrence: NARMA10 error at most .7 and a memory of at least 2 inputs; at least one comparison with "
+        "random wiring that differs after correction"
+    ),
+    seeds=5,
+    budget_seconds=30,
+)
 
 
 def plan_for(brain: Brain, seeds: tuple[int, ...], full: bool) -> Plan:
@@ -217,3 +238,29 @@ def _gains(card: Card) -> Table:
         "largest gain tried was chosen",
     )
     return Table("Each wiring by itself", heads, rows)
+
+
+def picture(card: Card) -> Figure:
+    """The chart.
+
+    Args:
+        card: what was measured.
+    """
+    tasks = card.plan.tasks
+    rows = len(card.plan.signs) * len(card.plan.normalisations)
+    with canvas(len(tasks), height=1.5 + 0.72 * rows) as (figure, axes):
+        panels = list(axes) if len(tasks) > 1 else [axes]
+        for number, (panel, task) in enumerate(zip(panels, tasks, strict=True)):
+            draw_task(panel, card, task, named_rows=number == 0)
+        handles, labels = panels[0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower center", ncols=len(labels))
+        svg = to_svg(figure)
+    titles = ", ".join(task_named(task).title for task in tasks)
+    return Figure(
+        "card",
+        svg,
+        caption=f"Test scores on {titles}: a mark for each seed, a bar for the 95 % interval of their mean. A star where a "
+        "null differs from the connectome after Holm's correction; without one they are not different.",
+        alt=f"{len(tasks)} panels, one a task. Rows are signs and normalisations; in each row lie the scores of the connectome "
+        f"and of {' and '.join(card.plan.nulls)} wiring, near each other where no star stands.",
+    )

@@ -12,12 +12,23 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from ordinate.lab.claim import Inputs
+from ordinate.lab.claim import Claim, Inputs
 from ordinate.lab.figures import canvas, heat_map, to_svg
 from ordinate.lab.measurement import Check, Figure, Measurement, Role, Table, Verdict
 from ordinate.logic.gates import GATE_NAMES, coefficients, gate_table
 
-__all__ = ["PRINTED", "gates", "measure"]
+__all__ = ["CLAIM", "PRINTED", "gates", "measure"]
+
+CLAIM = Claim(
+    id="D16",
+    title="Sixteen gates, relaxed",
+    statement=(
+        "There are sixteen two-input gates; t-norms relax them: AND is ab, OR a + b - ab, XOR a + b - 2ab, NAND 1 - ab."
+    ),
+    varies="the gate and its two inputs",
+    band="exactly at the corners, printed forms to 1e-14, the expectation over independent bits to 1e-14",
+    budget_seconds=5,
+)
 
 PRINTED: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
     "and": lambda a, b: a * b,

@@ -13,12 +13,24 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ordinate.lab.claim import Inputs
+from ordinate.lab.claim import Claim, Inputs
 from ordinate.lab.figures import SERIES, canvas, to_svg
 from ordinate.lab.measurement import Check, Figure, Measurement, Role, Table, Verdict
 from ordinate.position import Sinusoidal, indices
 
-__all__ = ["counting", "measure"]
+__all__ = ["CLAIM", "counting", "measure"]
+
+CLAIM = Claim(
+    id="D1",
+    title="Counting is no good position",
+    statement=(
+        "The raw integer as position grows without bound; steps of 1/(length - 1) mean different things in different "
+        "sentences; sigmoids flatten."
+    ),
+    varies="the way of counting, the position, and the length of the sentence",
+    band="as by hand: 10,000 at position 10,000; steps of .25 and .0101; a step of 3e-5 at position 10",
+    budget_seconds=5,
+)
 
 _FAR, _SHORT, _LONG, _DIM = 10_000, 5, 100, 64
 

@@ -15,14 +15,23 @@ import numpy as np
 
 from ordinate.articles.d.layered_gates import layered
 from ordinate.errors import MissingExtraError
-from ordinate.lab.claim import Inputs
+from ordinate.lab.claim import Claim, Inputs
 from ordinate.lab.figures import SERIES, canvas, to_svg
 from ordinate.lab.measurement import Check, Figure, Measurement, Role, Table, Verdict
 from ordinate.logic import Circuit
 from ordinate.logic.fpga import LOGIC_CELLS, FpgaReport, build
 from ordinate.logic.lut_mapping import LutNetwork, map_luts
 
-__all__ = ["chip", "measure"]
+__all__ = ["CLAIM", "chip", "measure"]
+
+CLAIM = Claim(
+    id="D21",
+    title="On a small chip",
+    statement="973 gates might share an iCE40 UltraPlus with a soft processor; 12,207 gates do not fit.",
+    varies="the number of gates",
+    band="at least 1,000 of 5,280 cells left; more than 5,280 needed",
+    budget_seconds=15,
+)
 
 _PROCESSOR = 1_000  # cells that must be left; SERV, the smallest RISC-V core, takes a few hundred
 _CHECKED = 2_000

@@ -15,13 +15,23 @@ import torch
 from ordinate.articles.d.d17_discretising import Accuracies
 from ordinate.articles.d.logic_digits import digits_for, examples, network, one_thread
 from ordinate.data import Digits
-from ordinate.lab.claim import Inputs
+from ordinate.lab.claim import Claim, Inputs
 from ordinate.lab.figures import SERIES, canvas, to_svg
 from ordinate.lab.measurement import Check, Figure, Measurement, Role, Table, Verdict
 from ordinate.logic import GroupSum, LogicDense, LogicNetwork, TrainingSettings, accuracy, train
 from ordinate.logic.parametrisation import INITIALISATIONS, PARAMETRISATIONS
 
-__all__ = ["Norms", "by_temperature", "depth", "gradient_norms", "measure"]
+__all__ = ["CLAIM", "Norms", "by_temperature", "depth", "gradient_norms", "measure"]
+
+CLAIM = Claim(
+    id="D22",
+    title="Depth, temperature, gap",
+    statement="Gradients vanish with depth; temperature and the gap between relaxed and discrete must be watched.",
+    varies="how gates begin and are parametrised, at 12 layers; the temperature of the counts",
+    band="under a thousandth of the last layer's gradient at the first; gaps that differ by half a point or more",
+    seeds=3,
+    budget_seconds=15,
+)
 
 _DEPTH, _WIDTH, _BATCH = 12, 500, 256
 _TAUS = (0.5, 2.0, 8.0, 32.0)

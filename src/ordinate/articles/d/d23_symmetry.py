@@ -12,13 +12,23 @@ from collections.abc import Callable, Mapping, Sequence
 import torch
 from torch import Tensor
 
-from ordinate.articles.a.sentence import plain_attention
-from ordinate.lab.claim import Inputs
+from ordinate.articles.sentence import plain_attention
+from ordinate.lab.claim import Claim, Inputs
 from ordinate.lab.figures import SERIES, canvas, to_svg
 from ordinate.lab.measurement import Check, Figure, Measurement, Role, Table, Verdict
 from ordinate.position import Sinusoidal, indices
 
-__all__ = ["Layers", "layers", "measure", "symmetry"]
+__all__ = ["CLAIM", "Layers", "layers", "measure", "symmetry"]
+
+CLAIM = Claim(
+    id="D23",
+    title="Three kinds of symmetry",
+    statement="Convolution follows a shift, global pooling ignores it, attention follows a permutation.",
+    varies="the layer, and the shift or the order of its input",
+    band="equal to 1e-12 on toy inputs",
+    seeds=10,
+    budget_seconds=5,
+)
 
 _CELLS, _CHANNELS, _KERNEL, _SHIFT = 40, 4, 5, 7
 

@@ -15,11 +15,23 @@ import numpy as np
 
 from ordinate.data import WordVectors, word_vectors
 from ordinate.errors import MissingExtraError
-from ordinate.lab.claim import Inputs
+from ordinate.lab.claim import Claim, Inputs
 from ordinate.lab.figures import SERIES, canvas, to_svg
 from ordinate.lab.measurement import Check, Figure, Measurement, Role, Table, Verdict
 
-__all__ = ["EMBEDDED", "ONE_HOT", "measure", "one_hot_and_embedded"]
+__all__ = ["CLAIM", "EMBEDDED", "ONE_HOT", "measure", "one_hot_and_embedded"]
+
+CLAIM = Claim(
+    id="D24",
+    title="One-hot and embedded",
+    statement=(
+        "One-hot, apple [0,1,0] and orange [0,1,0] have inner product 0. Embedded, apple [.1,.9,.1] and orange "
+        "[.2,.9,.1] come near 1, apple and chimpanzee [-.9,.4,-.9] near -1."
+    ),
+    varies="the pair of words, and the vectors: as printed, with the one-hots told apart",
+    band="inner product exactly; near means within 0.1",
+    budget_seconds=10,
+)
 
 ONE_HOT = {"apple": (0, 1, 0), "orange": (0, 1, 0)}
 EMBEDDED = {"apple": (0.1, 0.9, 0.1), "orange": (0.2, 0.9, 0.1), "chimpanzee": (-0.9, 0.4, -0.9)}
@@ -29,7 +41,7 @@ _WORDS = tuple(EMBEDDED)
 
 def measure(inputs: Inputs) -> Measurement:
     """Claim D24 on the article's vectors, and on real ones where there are some."""
-    given = inputs.given_vectors
+    given = inputs.vectors
     if given is None or any(word not in given for word in _WORDS):
         try:
             given = word_vectors("glove")

@@ -13,12 +13,21 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import torch
 
-from ordinate.lab.claim import Inputs
+from ordinate.lab.claim import Claim, Inputs
 from ordinate.lab.figures import SERIES, canvas, to_svg
 from ordinate.lab.measurement import Check, Figure, Measurement, Role, Table, Verdict
 from ordinate.position import Sinusoidal
 
-__all__ = ["PRINTED_DENOMINATORS", "PRINTED_VALUES", "measure", "own_denominator", "worked_example"]
+__all__ = ["CLAIM", "PRINTED_DENOMINATORS", "PRINTED_VALUES", "measure", "own_denominator", "worked_example"]
+
+CLAIM = Claim(
+    id="D2",
+    title="A worked example of the formula",
+    statement="For position 3 and d = 3 the encoding is sin(3/1) = .14, cos(3/436) = .99, sin(3/1.4) = .03.",
+    varies="the channel; denominators and values as printed, and as the formula gives them",
+    band="values to half a unit in the last printed digit, denominators to 0.5 %",
+    budget_seconds=5,
+)
 
 PRINTED_DENOMINATORS, PRINTED_VALUES = (1.0, 436.0, 1.4), (0.14, 0.99, 0.03)
 _RIGHT_DENOMINATORS, _RIGHT_VALUES = (1.0, 464.16, 215_443.0), (0.14112, 0.99998, 1.4e-5)

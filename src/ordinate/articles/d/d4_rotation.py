@@ -13,12 +13,24 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ordinate.lab.claim import Inputs
+from ordinate.lab.claim import Claim, Inputs
 from ordinate.lab.figures import SERIES, canvas, heat_map, to_svg
 from ordinate.lab.measurement import Check, Figure, Measurement, Role, Table, Verdict
 from ordinate.position import Sinusoidal, indices
 
-__all__ = ["measure", "rotation"]
+__all__ = ["CLAIM", "measure", "rotation"]
+
+CLAIM = Claim(
+    id="D4",
+    title="A shift is a rotation",
+    statement=(
+        "For a sine and its cosine the matrix M(offset) that shifts the position is a 2 by 2 rotation, free of t; in "
+        "d dimensions it is block diagonal."
+    ),
+    varies="the pair, the offset, and the stretch of positions that the matrix is found from",
+    band="matrices found from positions equal the rotation to 1e-9 wherever t is; outside the blocks 1e-6",
+    budget_seconds=10,
+)
 
 _DIM, _OFFSETS, _STARTS, _STRETCH = 16, (1, 7, 100), (0, 1000, 50_000), 20_000
 

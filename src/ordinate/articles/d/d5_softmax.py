@@ -13,11 +13,20 @@ import numpy as np
 import torch
 
 from ordinate.attention import attend
-from ordinate.lab.claim import Inputs
+from ordinate.lab.claim import Claim, Inputs
 from ordinate.lab.figures import SERIES, canvas, to_svg
 from ordinate.lab.measurement import Check, Figure, Measurement, Role, Table, Verdict
 
-__all__ = ["SCORES", "by_attention", "measure", "softmax"]
+__all__ = ["CLAIM", "SCORES", "by_attention", "measure", "softmax"]
+
+CLAIM = Claim(
+    id="D5",
+    title="A softmax by hand",
+    statement="The scores [14, 12] give the weights [.88, .12].",
+    varies="the two scores",
+    band="both weights to half a unit in the second digit",
+    budget_seconds=5,
+)
 
 SCORES = (14.0, 12.0)
 

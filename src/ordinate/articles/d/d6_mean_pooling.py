@@ -13,11 +13,21 @@ import torch
 from torch import Tensor
 
 from ordinate.attention import AttentionPooling, MeanPooling
-from ordinate.lab.claim import Inputs
+from ordinate.lab.claim import Claim, Inputs
 from ordinate.lab.figures import SERIES, canvas, to_svg
 from ordinate.lab.measurement import Check, Figure, Measurement, Role, Table, Verdict
 
-__all__ = ["Pool", "by_attention", "mean_pooling", "measure"]
+__all__ = ["CLAIM", "Pool", "by_attention", "mean_pooling", "measure"]
+
+CLAIM = Claim(
+    id="D6",
+    title="Mean pooling is attention pooling",
+    statement="Mean pooling is attention pooling with all weights 1/N.",
+    varies="the pooling, the query, and how much of each row is padding",
+    band="weights and outputs equal to 1e-14",
+    seeds=10,
+    budget_seconds=5,
+)
 
 _DIM, _LENGTHS = 16, (5, 12, 1, 12)
 

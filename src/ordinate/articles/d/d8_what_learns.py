@@ -13,12 +13,21 @@ import torch
 from torch import Tensor, nn
 
 from ordinate.attention import AttentionPooling, MultiHeadAttention, attend
-from ordinate.lab.claim import Inputs
+from ordinate.lab.claim import Claim, Inputs
 from ordinate.lab.figures import SERIES, canvas, to_svg
 from ordinate.lab.measurement import Check, Figure, Measurement, Role, Table, Verdict
 from ordinate.position import ALiBi, LearnedTable, Rotary, Sinusoidal, indices
 
-__all__ = ["Formula", "measure", "what_learns"]
+__all__ = ["CLAIM", "Formula", "measure", "what_learns"]
+
+CLAIM = Claim(
+    id="D8",
+    title="What learns in attention",
+    statement="Softmax and inner product have no parameters; W_Q, W_K, W_V, W_O and the pooling query have them.",
+    varies="the part of the layer",
+    band="the counts by hand, exactly; each learned part has a gradient",
+    budget_seconds=5,
+)
 
 _DIM, _HEADS, _TOKENS = 64, 4, 12
 

@@ -15,11 +15,20 @@ import torch
 from torch import Tensor
 
 from ordinate.attention import attend
-from ordinate.lab.claim import Inputs
+from ordinate.lab.claim import Claim, Inputs
 from ordinate.lab.figures import SERIES, canvas, to_svg
 from ordinate.lab.measurement import Check, Figure, Measurement, Role, Table, Verdict
 
-__all__ = ["measure", "scaling"]
+__all__ = ["CLAIM", "measure", "scaling"]
+
+CLAIM = Claim(
+    id="D9",
+    title="Why scores are divided by sqrt(d)",
+    statement="Without 1/sqrt(d_k) the softmax saturates as d grows.",
+    varies="the channels of a head from 4 to 1,024, and the factor on the scores",
+    band="unscaled, under a tenth of the greatest entropy at d = 1,024; scaled, within 5 % of each other",
+    budget_seconds=5,
+)
 
 _CHANNELS, _KEYS, _QUERIES = (4, 8, 16, 32, 64, 128, 256, 512, 1024), 64, 2000
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from ordinate.articles.a.claims import SENTENCE
 from ordinate.attention import Mask, attend
 from ordinate.data import WordVectors
 from ordinate.position import indices
 
 __all__ = ["SENTENCE", "plain_attention", "sentence_vectors"]
+
+SENTENCE = ("the", "animal", "did", "not", "cross", "the", "street", "because", "it", "was", "too", "tired")
 
 
 def sentence_vectors(vectors: WordVectors, words: tuple[str, ...] = SENTENCE) -> Tensor:

@@ -1,0 +1,29 @@
+"""Every claim's record is complete, and what the catalogue reads is what the file says when it runs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from importlib import import_module
+
+import pytest
+
+from ordinate.articles.sentence import SENTENCE
+from ordinate.lab.catalogue import read_claims
+from ordinate.lab.claim import Claim
+
+CLAIMS = read_claims("ordinate.articles")
+
+
+@pytest.mark.parametrize("claim", CLAIMS, ids=[claim.id for claim in CLAIMS])
+def test_every_record_is_complete_and_read_as_it_runs(claim: Claim) -> None:
+    for text in (claim.title, claim.article, claim.statement, claim.varies, claim.band):
+        assert text.strip()
+    assert claim.words.split() in ([], list(SENTENCE))
+    module = import_module(claim.origin)
+    assert replace(module.CLAIM, origin=claim.origin, article=claim.article) == claim
+    assert claim.measurement() is module.measure
+
+
+def test_the_articles_have_fifty_claims() -> None:
+    letters = [claim.id[0] for claim in CLAIMS]
+    assert [letters.count(letter) for letter in "ABCD"] == [5, 7, 13, 25]
