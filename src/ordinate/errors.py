@@ -37,7 +37,8 @@ class OrdinateError(Exception):
         self.argument, self.expected, self.got, self.hint = argument, expected, got, hint
         message = f"{argument}: expected {expected}"
         if got is not None:
-            message += f", got {got if isinstance(got, str) else repr(got)}"
+            text = got if isinstance(got, str) else repr(got)
+            message += f", got {text if len(text) <= 300 else f'{text[:240]} ... {text[-40:]}'}"
         super().__init__(f"{message}; {hint}" if hint else message)
 
     def __str__(self) -> str:  # KeyError would show its message in quotes

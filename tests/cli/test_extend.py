@@ -118,3 +118,20 @@ def test_findings_of_the_file_as_it_is_are_shown(config: Path) -> None:
     config.write_text(json.dumps(QWEN | {"rope_scaling": {"rope_type": "yarn", "factor": 2.0}}))
     told = run(config, "--to", "131072")
     assert "original-context-missing" in told.stdout
+
+
+@pytest.mark.parametrize("length", ["131072", "131,072", "131_072", "128k", "128K", "0.125M"])
+def test_a_number_of_tokens_is_read_as_people_write_it(config: Path, length: str) -> None:
+    result = run(config, "--to", length, "--dialect", "llama.cpp")
+    assert result.stdout.split() == ["--rope-scaling", "yarn", "--rope-scale", "4", "--yarn-orig-ctx", "32768", "-c", "131072"]
+
+
+@pytest.mark.parametrize("length", ["many", "128q", "-5", "1,2,3", "", "0.3", "1e6"])
+def test_what_is_no_number_of_tokens_is_wrong_use(config: Path, length: str) -> None:
+    result = run(config, f"--to={length}")
+    assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
+    assert "--to" in result.stderr
+
+
+def test_a_stretch_that_nobody_measured_is_exit_1(config: Path) -> None:
+    assert run(config, "--to", "4M").exit_code == 1

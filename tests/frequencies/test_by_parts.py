@@ -91,16 +91,14 @@ def test_every_setting_of_llama_3_changes_frequencies(changed):
 @pytest.mark.parametrize(
     ("make", "error", "words"),
     [
-        (lambda: YaRN(0.5, 4096), ArgumentError, "factor: .* got 0.5"),
+        (lambda: YaRN(0.0, 4096), ArgumentError, "factor: .* got 0.0"),
         (lambda: YaRN(4, 0), ArgumentError, "original_context"),
-        (lambda: YaRN(4, 4096, beta_fast=1, beta_slow=32), ArgumentError, r"beta_fast: expected at least beta_slow \(32\)"),
         (lambda: YaRN(4, 4096, beta_slow=0), ArgumentError, "beta_slow: expected a positive, finite number, got 0"),
         (lambda: YaRN(4, 4096, beta_fast=None), ArgumentTypeError, "beta_fast: expected a positive number, got NoneType"),
         (lambda: YaRN(4, 4096, attention_factor=0.0), ArgumentError, "attention_factor"),
         (lambda: YaRN(4, 4096, mscale=-1.0), ArgumentError, "mscale"),
         (lambda: YaRN(4, 4096, mscale_all_dim=math.nan), ArgumentError, "mscale_all_dim"),
-        (lambda: Llama3(0.5, 1, 4, 8192), ArgumentError, "factor"),
-        (lambda: Llama3(8, 4, 4, 8192), ArgumentError, r"high_freq_factor: expected more than low_freq_factor \(4\)"),
+        (lambda: Llama3(0.0, 1, 4, 8192), ArgumentError, "factor"),
         (lambda: Llama3(8, 0, 4, 8192), ArgumentError, "low_freq_factor"),
         (lambda: Llama3(8, 1, 4, -1), ArgumentError, "original_context"),
     ],

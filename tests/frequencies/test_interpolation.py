@@ -71,19 +71,19 @@ def test_proportional_keeps_the_denominator_of_the_whole_head_and_stills_the_res
 @pytest.mark.parametrize(
     ("make", "error", "words"),
     [
-        (lambda: Linear(0.5), ArgumentError, "factor: expected a finite number of 1 or more .* got 0.5; to extend 4,096"),
+        (lambda: Linear(0.0), ArgumentError, "factor: expected a positive, finite number, got 0.0"),
         (lambda: Linear(-2.0), ArgumentError, "factor: .* got -2.0"),
         (lambda: Linear(math.nan), ArgumentError, "factor: .* got nan"),
         (lambda: Linear(math.inf), ArgumentError, "factor: .* got inf"),
-        (lambda: Linear("4"), ArgumentTypeError, "factor: expected a number of 1 or more, got str"),
-        (lambda: NTKAware(0.99), ArgumentError, "factor"),
+        (lambda: Linear("4"), ArgumentTypeError, "factor: expected a positive number, got str"),
+        (lambda: NTKAware(0.0), ArgumentError, "factor"),
         (lambda: DynamicNTK(0.0, 2048), ArgumentError, "factor"),
         (lambda: DynamicNTK(2.0, 0), ArgumentError, "original_context: expected a positive number of tokens, got 0"),
         (lambda: DynamicNTK(2.0, 2048.0), ArgumentTypeError, "original_context: expected a number of tokens, got float"),
         (lambda: SteppedNTK(-1), ArgumentError, "original_context"),
         (lambda: Proportional(0.0), ArgumentError, r"fraction: expected a share of the pairs in \(0, 1\], got 0.0"),
         (lambda: Proportional(1.5), ArgumentError, "fraction: .* got 1.5"),
-        (lambda: Proportional(0.5, factor=0.1), ArgumentError, "factor"),
+        (lambda: Proportional(0.5, factor=0.0), ArgumentError, "factor"),
     ],
 )
 def test_bad_settings_are_named(make, error, words):

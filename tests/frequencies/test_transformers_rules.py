@@ -53,6 +53,15 @@ CASES: list[tuple[str, dict, Scaling]] = [
     ("longrope", LONG, LongRoPE(**FACTORS, original_context=1024, claimed_context=CONTEXT)),
     ("llama3", {**LLAMA, "factor": 8.0}, Llama3(8.0, 1.0, 4.0, 1024)),
     ("llama3", {**LLAMA, "factor": 32.0, "low_freq_factor": 2.0}, Llama3(32.0, 2.0, 4.0, 1024)),
+    # settings of released models that no formula intends, computed as the code computes them
+    ("llama3", {**LLAMA, "factor": 16.0, "low_freq_factor": 1.0, "high_freq_factor": 1.0}, Llama3(16.0, 1.0, 1.0, 1024)),
+    ("llama3", {**LLAMA, "factor": 8.0, "low_freq_factor": 4.0, "high_freq_factor": 1.0}, Llama3(8.0, 4.0, 1.0, 1024)),
+    ("llama3", {**LLAMA, "factor": 0.5}, Llama3(0.5, 1.0, 4.0, 1024)),
+    ("linear", {"factor": 0.25}, Linear(0.25)),
+    ("dynamic", {"factor": 0.5}, DynamicNTK(0.5, CONTEXT)),
+    ("yarn", {**YARN, "factor": 0.5}, YaRN(0.5, 1024)),
+    ("yarn", {**YARN, "factor": 4.0, "beta_fast": 1.0, "beta_slow": 32.0}, YaRN(4.0, 1024, 1.0, 32.0)),
+    ("yarn", {**YARN, "factor": 4.0, "beta_fast": 8.0, "beta_slow": 8.0, "truncate": False}, YaRN(4.0, 1024, 8, 8, False)),
     ("proportional", {"partial_rotary_factor": 0.25}, Proportional(0.25)),
     ("proportional", {"partial_rotary_factor": 0.3, "factor": 8.0}, Proportional(0.3, 8.0)),
 ]

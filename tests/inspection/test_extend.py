@@ -87,6 +87,45 @@ def test_yarn_is_spelled_as_each_program_documents_it() -> None:
     assert shown(found, "llama.cpp") == flags
 
 
+YARN = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 32768}
+
+
+def test_a_trained_factor_is_never_lowered_and_a_covered_length_changes_only_the_claim() -> None:
+    result = extended(QWEN | {"rope_scaling": YARN}, 65536)
+    assert result.assessment.need == "length"
+    assert "131,072" in result.assessment.why
+    assert json.loads(shown(result, "transformers-4")) == {"max_position_embeddings": 65536}
+    scaling = turning(result).scaling
+    assert scaling is not None
+    assert scaling.settings()["factor"] == 4.0
+
+
+def test_the_reach_of_a_yarn_is_factor_times_original_whatever_the_file_claims() -> None:
+    result = extended(QWEN | {"rope_scaling": YARN, "max_position_embeddings": 262144}, 262144)
+    assert result.assessment.need == "scaling"
+    assert json.loads(shown(result, "transformers-4"))["rope_scaling"]["factor"] == 8.0
+
+
+def test_without_an_original_context_both_readings_are_said_and_none_is_taken() -> None:
+    silent = QWEN | {"rope_scaling": {"rope_type": "yarn", "factor": 4.0}, "max_position_embeddings": 131072}
+    result = extended(silent, 262144)
+    assert result.assessment.need == "impossible"
+    for number in ("131,072", "524,288", "32,768", "--trained 131072", "--trained 32768"):
+        assert number in result.assessment.why
+    small, large = (extended(silent, 262144, trained=trained) for trained in (32768, 131072))
+    assert json.loads(shown(small, "transformers-4"))["rope_scaling"] == YARN | {"factor": 8.0}
+    stated = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 131072}
+    assert json.loads(shown(large, "transformers-4"))["rope_scaling"] == stated
+
+
+def test_a_stretch_past_any_that_was_measured_is_refused() -> None:
+    result = extended(QWEN | {"max_position_embeddings": 4096}, 4096 * 64)
+    assert result.assessment.need == "impossible"
+    assert {option.suits for option in result.assessment.options} == {"no"}
+    yarn = next(option for option in result.assessment.options if option.method == "yarn")
+    assert "2309.00071" in yarn.why
+
+
 @pytest.mark.parametrize("method", ["linear", "ntk", "dynamic", "yarn"])
 def test_the_edited_file_read_again_gives_the_formula_of_the_method(method: Method) -> None:
     length, start, base, dim = 131072, 32768, 1000000.0, 128

@@ -19,7 +19,7 @@ _SUITS = {"yes": "green", "possible": "yellow", "no": "red"}
 
 def extend(
     file: Annotated[str, typer.Argument(metavar="FILE", help="A model's file, as for `ordinate inspect`.")],
-    to: Annotated[int, typer.Option("--to", metavar="N", help="Tokens the model shall run at.")],
+    to: Annotated[str, typer.Option("--to", metavar="N", help="Tokens the model shall run at: 131072, 131,072, 128k, 1M.")],
     method: Annotated[
         str | None,
         typer.Option("--method", metavar="NAME", help="linear, ntk, dynamic, yarn or longrope; the best suited by default."),
@@ -31,7 +31,7 @@ def extend(
         ),
     ] = None,
     trained: Annotated[
-        int | None, typer.Option("--trained", metavar="N", help="The trained context, where the file's is wrong.")
+        str | None, typer.Option("--trained", metavar="N", help="The trained context, where the file's is wrong or unknown.")
     ] = None,
     write: Annotated[bool, typer.Option("--write", help="Edit the file in place; the old one stays as FILE.bak.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the whole answer as JSON.")] = False,
@@ -43,6 +43,7 @@ def extend(
     """
     from typing import cast
 
+    from ordinate.cli.numbers import token_count
     from ordinate.cli.tables import answer, answer_json, emit
     from ordinate.errors import ArgumentError
     from ordinate.inspection.extension.dialects import DIALECTS, Dialect
@@ -54,9 +55,11 @@ def extend(
     for option, value, allowed in (("--method", method, METHODS), ("--dialect", dialect, DIALECTS)):
         if value is not None and value not in allowed:
             raise ArgumentError(option, expected=f"one of {', '.join(allowed)}", got=value, hint="spell it so")
+    length = token_count(to, "--to")
+    start = None if trained is None else token_count(trained, "--trained")
     document = read_document(file)
     chosen = cast("Method | None", method)
-    extension = plan(document, inspect_document(document), to, method=chosen, trained=trained)
+    extension = plan(document, inspect_document(document), length, method=chosen, trained=start)
     if as_json:
         answer_json(extension.to_dict())
     elif dialect is not None and extension.spellings:

@@ -9,8 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from ordinate.errors import ArgumentError
-from ordinate.frequencies.scaling import Settings, check_context, check_factor, check_positive
+from ordinate.frequencies.scaling import Settings, check_context, check_positive
 from ordinate.frequencies.schedule import geometric
 
 __all__ = ["Llama3", "YaRN"]
@@ -27,7 +26,7 @@ class YaRN(Settings):
     Args:
         factor: how many times the trained context is stretched.
         original_context: tokens of the trained context.
-        beta_fast, beta_slow: turns at the ends of the ramp.
+        beta_fast, beta_slow: turns at the ends of the ramp; a reversed pair reverses it, as in the authors' code.
         truncate: round the ends of the ramp (gpt-oss does not).
         attention_factor: the factor on cos and sin, where a config states it; overrides the formula.
         mscale, mscale_all_dim: DeepSeek's pair of coefficients. cos and sin carry m(mscale) / m(mscale_all_dim), the scores
@@ -46,7 +45,7 @@ class YaRN(Settings):
     mscale_all_dim: float | None = None
 
     def __post_init__(self) -> None:
-        check_factor("factor", self.factor)
+        check_positive("factor", self.factor)
         check_context("original_context", self.original_context)
         check_positive("beta_fast", self.beta_fast)
         check_positive("beta_slow", self.beta_slow)
@@ -54,13 +53,6 @@ class YaRN(Settings):
             value = getattr(self, name)
             if value is not None and (name == "attention_factor" or value != 0):  # a magnitude of 0 is DeepSeek's "none"
                 check_positive(name, value)
-        if self.beta_fast < self.beta_slow:
-            raise ArgumentError(
-                "beta_fast",
-                expected=f"at least beta_slow ({self.beta_slow}): fast pairs turn more often",
-                got=self.beta_fast,
-                hint="swap the two; 32 and 1 are the paper's",
-            )
 
     def ramp(self, rotary_dim: int, base: float) -> tuple[float, float]:
         """The pair indices between which frequencies pass from kept to interpolated."""
@@ -83,7 +75,7 @@ class YaRN(Settings):
         return tuple(scaled)
 
     def _magnitude(self, coefficient: float) -> float:
-        return 0.1 * coefficient * math.log(self.factor) + 1.0
+        return 0.1 * coefficient * math.log(self.factor) + 1.0 if self.factor > 1 else 1.0
 
     @property
     def cos_sin_factor(self) -> float:
@@ -104,7 +96,8 @@ class Llama3(Settings):
     """Llama 3.1's rule: short waves stay, long waves are divided by `factor`, a smooth passage lies between.
 
     A wave is short below original_context / high_freq_factor tokens and long above original_context / low_freq_factor;
-    between, the mix is linear in original_context / wavelength.
+    between, the mix is linear in original_context / wavelength. Where the two factors are equal or reversed nothing lies
+    between: waves longer than original_context / low_freq_factor are divided, all others stay, as in the authors' code.
 
     Source: Llama team 2024, arXiv 2407.21783; `apply_scaling` in Meta's llama-models.
     """
@@ -115,23 +108,19 @@ class Llama3(Settings):
     original_context: int
 
     def __post_init__(self) -> None:
-        check_factor("factor", self.factor)
+        check_positive("factor", self.factor)
         check_context("original_context", self.original_context)
         check_positive("low_freq_factor", self.low_freq_factor)
         check_positive("high_freq_factor", self.high_freq_factor)
-        if self.high_freq_factor <= self.low_freq_factor:
-            raise ArgumentError(
-                "high_freq_factor",
-                expected=f"more than low_freq_factor ({self.low_freq_factor})",
-                got=self.high_freq_factor,
-                hint="Llama 3.1 has 1 and 4",
-            )
 
     def inverse_frequencies(self, rotary_dim: int, base: float, length: int | None = None) -> tuple[float, ...]:
         scaled = []
         for frequency in geometric(rotary_dim, base):
             turns = self.original_context * frequency / (2 * math.pi)
-            kept = (turns - self.low_freq_factor) / (self.high_freq_factor - self.low_freq_factor)
-            kept = min(max(kept, 0.0), 1.0)
+            if self.high_freq_factor > self.low_freq_factor:
+                kept = (turns - self.low_freq_factor) / (self.high_freq_factor - self.low_freq_factor)
+                kept = min(max(kept, 0.0), 1.0)
+            else:
+                kept = float(turns >= self.low_freq_factor)
             scaled.append((1 - kept) * frequency / self.factor + kept * frequency)
         return tuple(scaled)

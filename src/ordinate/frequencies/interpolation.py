@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ordinate.errors import ArgumentError
-from ordinate.frequencies.scaling import Settings, check_context, check_factor
+from ordinate.frequencies.scaling import Settings, check_context, check_positive
 from ordinate.frequencies.schedule import geometric, ntk_base
 
 __all__ = ["DynamicNTK", "Linear", "NTKAware", "Proportional", "SteppedNTK"]
@@ -27,7 +27,7 @@ class Linear(Settings):
     factor: float
 
     def __post_init__(self) -> None:
-        check_factor("factor", self.factor)
+        check_positive("factor", self.factor)
 
     def inverse_frequencies(self, rotary_dim: int, base: float, length: int | None = None) -> tuple[float, ...]:
         return tuple(frequency / self.factor for frequency in geometric(rotary_dim, base))
@@ -43,7 +43,7 @@ class NTKAware(Settings):
     factor: float
 
     def __post_init__(self) -> None:
-        check_factor("factor", self.factor)
+        check_positive("factor", self.factor)
 
     def inverse_frequencies(self, rotary_dim: int, base: float, length: int | None = None) -> tuple[float, ...]:
         return geometric(rotary_dim, ntk_base(base, self.factor, rotary_dim))
@@ -63,7 +63,7 @@ class DynamicNTK(Settings):
     depends_on_length: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        check_factor("factor", self.factor)
+        check_positive("factor", self.factor)
         check_context("original_context", self.original_context)
 
     def stretch(self, length: int | None) -> float:
@@ -117,7 +117,7 @@ class Proportional(Settings):
     factor: float = 1.0
 
     def __post_init__(self) -> None:
-        check_factor("factor", self.factor)
+        check_positive("factor", self.factor)
         if isinstance(self.fraction, bool) or not isinstance(self.fraction, int | float) or not 0 < self.fraction <= 1:
             raise ArgumentError(
                 "fraction",

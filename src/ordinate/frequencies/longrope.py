@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import ClassVar
 
 from ordinate.errors import ArgumentError, ArgumentTypeError
@@ -77,6 +77,18 @@ class LongRoPE(Settings):
                 got=self.claimed_context,
                 hint="pass the extended context, usually max_position_embeddings",
             )
+
+    def __repr__(self) -> str:
+        """As other scalings, with lists of divisors by their ends: they have one number a pair, some 48 or 64."""
+        shown = []
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if value == field.default:
+                continue
+            long = isinstance(value, Sequence) and len(value) > 16
+            text = f"({value[0]:g}, {value[1]:g}, ..., {value[-1]:g}: {len(value)} divisors)" if long else repr(value)
+            shown.append(f"{field.name}={text}")
+        return f"{type(self).__name__}({', '.join(shown)})"
 
     def inverse_frequencies(self, rotary_dim: int, base: float, length: int | None = None) -> tuple[float, ...]:
         divisors = self.long_factor if (length or 0) > self.original_context else self.short_factor

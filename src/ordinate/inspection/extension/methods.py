@@ -34,6 +34,15 @@ TUNING: dict[Method, str] = {
     "longrope": "a search for one divisor a pair and then tuning on long texts (Ding et al. 2024, arXiv 2402.13753, section 4)",
 }
 
+MEASURED: dict[Method, tuple[float, str]] = {
+    "yarn": (32, "4,096 to 131,072 tokens, Peng et al. 2023, arXiv 2309.00071, table 3"),
+    "linear": (16, "2,048 to 32,768 tokens, Chen et al. 2023, arXiv 2306.15595, table 1"),
+    "ntk": (24, "4,096 to 100,000 tokens with a base of 1,000,000, Rozière et al. 2023, arXiv 2308.12950, section 3.3"),
+    "dynamic": (8, "2,048 to 16,384 tokens, emozilla 2023"),
+    "longrope": (512, "4,096 to 2,097,152 tokens, Ding et al. 2024, arXiv 2402.13753, table 6"),
+}
+"""The largest stretch that was published for each method, tuned where the method needs it, and where it was measured."""
+
 _UNSCALABLE = {
     "alibi": "ALiBi lowers scores by distance and has nothing to scale; it runs at any length, though nothing promises that"
     " far tokens still weigh (Press et al. 2021, arXiv 2108.12409)",
@@ -160,12 +169,15 @@ def _claims(part: Part, length: int) -> bool:
 def _with_rotation(part: Part, layer: LayerKind, length: int, trained: int | None) -> Assessment:
     rotation = layer.rotation
     assert rotation is not None  # the caller chose layers that turn
-    if trained is None and _claims(part, length):
+    if trained is None and _claims(part, length) and not _promises_more(rotation, length):
         return Assessment("nothing", f"the file claims {part.contexts.claimed.value:,} tokens already")
     if rotation.scaling is None and rotation.rule.value != "none":
         return Assessment("impossible", f"its present scaling is unknown: {rotation.rule.detail}")
     if not (rotation.base.known and rotation.rotary_dim.known):
         return Assessment("impossible", "its base or the number of rotated channels is unknown")
+    unclear = _two_readings(rotation, part) if trained is None else ""
+    if unclear:
+        return Assessment("impossible", unclear)
     present = part.contexts.claimed.value
     start = trained or part.contexts.trained.value or (present if isinstance(rotation.scaling, Linear | Llama3) else None)
     if not start:
@@ -178,6 +190,12 @@ def _with_rotation(part: Part, layer: LayerKind, length: int, trained: int | Non
             "its dynamic scaling follows the row's length by itself; leave the stated context, which is where it starts",
         )
     reach = trained or present or start
+    if isinstance(rotation.scaling, YaRN):
+        if trained is not None and rotation.settings["original_context"].source != "file":
+            return _with_stated_original(rotation, rotation.scaling, trained, length)
+        reach = int(rotation.scaling.factor * rotation.scaling.original_context)
+        if length <= reach:
+            return Assessment("length", _covered(rotation.scaling, reach))
     judged = [
         _yarn(rotation, length, start),
         _linear(rotation, length, reach if isinstance(rotation.scaling, Linear) else start),
@@ -185,6 +203,7 @@ def _with_rotation(part: Part, layer: LayerKind, length: int, trained: int | Non
         _dynamic(rotation, length, start),
         _longrope(rotation),
     ]
+    judged = [_within_measured(option, length / (reach if option.method == "ntk" else start)) for option in judged]
     order = {"yes": 0, "possible": 1, "no": 2}
     options = tuple(sorted(judged, key=lambda option: order[option.suits]))
     why = f"it reaches {reach:,} tokens, {length / reach:.4g} times fewer than wanted"
@@ -193,6 +212,55 @@ def _with_rotation(part: Part, layer: LayerKind, length: int, trained: int | Non
     if options[0].suits == "no":
         why += "; no method suits it"
     return Assessment("scaling" if options[0].suits != "no" else "impossible", why, options)
+
+
+def _promises_more(rotation: Rotation, length: int) -> bool:
+    """Whether a YaRN with a stated original context reaches less than the file claims; factors are often rounded."""
+    scaling = rotation.scaling
+    stated = isinstance(scaling, YaRN) and rotation.settings["original_context"].source != "assumed"
+    return isinstance(scaling, YaRN) and stated and length > 1.01 * scaling.factor * scaling.original_context
+
+
+def _covered(scaling: YaRN, reach: int) -> str:
+    return (
+        f"its YaRN reaches {reach:,} tokens already (factor {scaling.factor:g} x {scaling.original_context:,}): the factor"
+        " it was trained with stays, only the stated context changes"
+    )
+
+
+def _two_readings(rotation: Rotation, part: Part) -> str:
+    """What a YaRN without its original context may mean; "" where the file states it."""
+    scaling, claimed = rotation.scaling, part.contexts.claimed.value
+    if not isinstance(scaling, YaRN) or not claimed or rotation.settings["original_context"].source != "assumed":
+        return ""
+    smaller = round(claimed / scaling.factor)
+    return (
+        f"its YaRN (factor {scaling.factor:g}) states no original context, and there are two readings: transformers takes the"
+        f" claimed {claimed:,}, so it reaches {round(scaling.factor * claimed):,}; if the claim already is factor x original,"
+        f" the original is {smaller:,} and it reaches {claimed:,}. Say which with --trained {claimed} or --trained {smaller}"
+    )
+
+
+def _with_stated_original(rotation: Rotation, present: YaRN, original: int, length: int) -> Assessment:
+    """The file leaves the original context out and the caller states it: then the edit states it too."""
+    reach = int(present.factor * original)
+    factor = max(present.factor, length / original)
+    option = _continued_yarn(rotation, present, factor, original)
+    if length <= reach:
+        why = f"with an original context of {original:,} it reaches {reach:,} tokens already: the factor stays"
+    else:
+        why = f"it reaches {reach:,} tokens, {length / reach:.4g} times fewer than wanted"
+    option = _within_measured(option, length / original)
+    return Assessment("scaling" if option.suits != "no" else "impossible", why, (option,))
+
+
+def _within_measured(option: Option, stretch: float) -> Option:
+    """The option, refused where the stretch is past any that was published for the method."""
+    largest, source = MEASURED[option.method]
+    if option.suits == "no" or stretch <= largest:
+        return option
+    why = f"a stretch of {stretch:.4g} is past the largest that was measured ({largest:g}: {source})"
+    return Option(option.method, "no", why)
 
 
 def _plain(rotation: Rotation) -> bool:
@@ -215,8 +283,12 @@ def _yarn(rotation: Rotation, length: int, start: int) -> Option:
 
 def _further_yarn(rotation: Rotation, present: YaRN, length: int) -> Option:
     """The same YaRN with a larger factor; what the file states of its shape stays, the attention factor follows the rule."""
-    start, stated = present.original_context, rotation.settings
-    factor = length / start
+    start = present.original_context
+    return _continued_yarn(rotation, present, length / start, start)
+
+
+def _continued_yarn(rotation: Rotation, present: YaRN, factor: float, start: int) -> Option:
+    stated = rotation.settings
     why = f"continues its own YaRN from the same {start:,} tokens with a larger factor"
     shape = ("beta_fast", "beta_slow", "mscale", "mscale_all_dim", "truncate")
     kept = {name: stated[name].value for name in shape if name in stated and stated[name].source == "file"}
@@ -229,7 +301,8 @@ def _further_yarn(rotation: Rotation, present: YaRN, length: int) -> Option:
     elif magnitude is not None and {"mscale", "mscale_all_dim"} <= set(kept):  # their ratio, and it moves with the factor
         ratio = YaRN(factor, start, mscale=kept["mscale"], mscale_all_dim=kept["mscale_all_dim"])
         magnitude = ratio.cos_sin_factor
-    return Option("yarn", "yes", why, dataclasses.replace(present, factor=factor, attention_factor=magnitude), kept=kept)
+    scaling = dataclasses.replace(present, factor=factor, original_context=start, attention_factor=magnitude)
+    return Option("yarn", "yes", why, scaling, kept=kept)
 
 
 def _linear(rotation: Rotation, length: int, start: int) -> Option:

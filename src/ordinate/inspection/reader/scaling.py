@@ -107,6 +107,7 @@ def read_scaling(
         name = next(name for name, kind in SCALINGS.items() if type(record) is kind)
         if name != rule.value:
             rule = Value(name, "derived", f'{rule.detail} says "{rule.value}", its settings make it {name}')
+        _note_unusual(section, rule, settings, record)
         return ScalingRead(rule, settings, record)
     except (OrdinateError, ArithmeticError, KeyError, TypeError, ValueError) as error:
         reason = f"it lacks {' and '.join(lacking)}" if lacking else str(error)
@@ -119,6 +120,27 @@ def read_scaling(
             "correct the setting; frequencies are unknown until then",
         )
         return ScalingRead(rule, settings)
+
+
+def _note_unusual(section: Section, rule: Value, settings: Settings, record: Scaling) -> None:
+    """Settings that no formula intends and that every loader computes all the same."""
+    strange = []
+    factor = getattr(record, "factor", 1.0)
+    if factor < 1:
+        strange.append(f"a factor of {factor:g} raises frequencies instead of lowering them")
+    if isinstance(record, Llama3) and record.high_freq_factor <= record.low_freq_factor:
+        strange.append("high_freq_factor is not above low_freq_factor: a sharp cut, with no passage between")
+    if isinstance(record, YaRN) and record.beta_fast < record.beta_slow:
+        strange.append("beta_fast is below beta_slow: the ramp runs backwards")
+    if strange:
+        stated = {value.detail: value.value for value in settings.values() if value.source == "file"}
+        section.note(
+            "scaling-unusual",
+            "info",
+            f"{'; '.join(strange)}; computed as the model's own code computes it",
+            {rule.detail: rule.value, **stated},
+            "leave it as it is if the model was trained so",
+        )
 
 
 def _rule(dictionary: Section) -> Value:
