@@ -11,9 +11,9 @@ from ordinate.attention import Causal, Padding, attend
 from ordinate.errors import ArgumentError
 from ordinate.position import ALiBi, Rotary
 from ordinate.verify import check_attention, check_decoder
-from ordinate.verify.proof.decoders import Decoder
-from ordinate.verify.properties import compiling
+from ordinate.verify.properties import shared
 from ordinate.verify.properties.attention import ATTENTION
+from tests.verify.proof.decoders import Decoder
 
 
 def ours(encoding: object) -> object:
@@ -105,7 +105,7 @@ def test_a_key_cut_off_from_training_is_seen_by_its_gradient():
 
 
 def test_attention_that_compiles_anew_for_every_length_is_seen(monkeypatch):
-    monkeypatch.setattr(compiling, "SECONDS", 120.0)  # a busy machine is no fault
+    monkeypatch.setattr(shared, "COMPILE_SECONDS", 120.0)  # a busy machine is no fault
 
     def unrolled(q, k, v):  # a Python number that torch.compile has to fix
         length = len(list(range(q.shape[-2])))

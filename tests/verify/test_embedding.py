@@ -6,10 +6,10 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from ordinate.errors import ArgumentError
+from ordinate.errors import ArgumentError, UnknownNameError
 from ordinate.position import LearnedTable, Sinusoidal
 from ordinate.verify import check_embedding
-from ordinate.verify.properties import compiling
+from ordinate.verify.properties import shared
 
 
 @pytest.mark.parametrize(("layout", "ladder"), [("interleaved", "vaswani"), ("half", "tensor2tensor"), ("half", "vaswani")])
@@ -34,14 +34,14 @@ def test_batch_and_time_confused_are_seen():
 
 
 def test_settings_that_make_no_sense_are_refused():
-    with pytest.raises(ArgumentError):
+    with pytest.raises(UnknownNameError, match="layout"):
         check_embedding(Sinusoidal(64), layout="neox")
     with pytest.raises(ArgumentError, match="order"):
         check_embedding(Sinusoidal(64), order="DBT")
 
 
 def test_an_embedding_that_compiles_anew_for_every_length_is_seen(monkeypatch):
-    monkeypatch.setattr(compiling, "SECONDS", 120.0)  # a busy machine is no fault
+    monkeypatch.setattr(shared, "COMPILE_SECONDS", 120.0)  # a busy machine is no fault
 
     def listed(length: int) -> torch.Tensor:
         positions = torch.tensor([float(position) for position in range(length)]).unsqueeze(-1)

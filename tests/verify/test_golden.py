@@ -17,8 +17,8 @@ from ordinate.position import ENCODINGS
 from ordinate.spec import PositionSpec
 from ordinate.verify.golden import CASES, SCHEMA, vectors
 from ordinate.verify.references.biases import BiasSettings, bucket
-from ordinate.verify.references.ladders import ladder
-from ordinate.verify.references.rotation import RotarySettings, angles, turned
+from ordinate.verify.references.frequency_schedules import inverse_frequencies
+from ordinate.verify.references.rotation import RotarySettings, angles, rotated
 from ordinate.verify.references.sinusoids import EmbeddingSettings, sinusoid
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "golden"
@@ -58,16 +58,18 @@ def test_rotations_are_those_of_an_independent_formula(name):
     case, told = CASES[name], vectors(CASES[name])
     settings = dict(case.settings)
     scaling = PositionSpec.from_dict(case.spec()).scaling
-    expected = RotarySettings.given(settings.pop("head_dim"), settings.pop("rotary_dim", None), scaling=scaling, **settings)
+    expected = RotarySettings.checked(settings.pop("head_dim"), settings.pop("rotary_dim", None), scaling=scaling, **settings)
     positions = tensor(told["inputs"]["positions"]).long()
     theta = angles(expected, positions, case.length)
     assert_close(
         tensor(told["outputs"]["rotated"], "float64"),
-        turned(tensor(told["inputs"]["x"]), positions, expected, theta=theta),
+        rotated(tensor(told["inputs"]["x"]), positions, expected, theta=theta),
         rtol=0,
         atol=1e-9,
     )
-    rates = torch.tensor(ladder(expected.rotary_dim, expected.base or 0, scaling, case.length or 1), dtype=torch.float64)
+    rates = torch.tensor(
+        inverse_frequencies(expected.rotary_dim, expected.base or 0, scaling, case.length or 1), dtype=torch.float64
+    )
     assert_close(tensor(told["outputs"]["inverse_frequencies"], "float64"), rates, rtol=1e-12, atol=1e-18)
 
 

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from ordinate.verify.limits import Overtime, limited
+from ordinate.verify.limits import TimeLimitExceeded, with_time_limit
 
 
 def forever() -> None:
@@ -17,8 +17,8 @@ def forever() -> None:
 
 def test_an_endless_loop_is_stopped_in_the_main_thread():
     begin = time.monotonic()
-    with pytest.raises(Overtime, match=r"0\.2 s"):
-        limited(forever, 0.2)
+    with pytest.raises(TimeLimitExceeded, match=r"0\.2 s"):
+        with_time_limit(forever, 0.2)
     assert time.monotonic() - begin < 5
 
 
@@ -30,8 +30,8 @@ def test_a_subject_that_catches_every_exception_is_stopped_too():
             except Exception:  # as careless subjects do
                 continue
 
-    with pytest.raises(Overtime):
-        limited(stubborn, 0.2)
+    with pytest.raises(TimeLimitExceeded):
+        with_time_limit(stubborn, 0.2)
 
 
 def test_another_thread_waits_no_longer_than_the_limit():
@@ -39,8 +39,8 @@ def test_another_thread_waits_no_longer_than_the_limit():
 
     def ask() -> None:
         try:
-            limited(lambda: time.sleep(3), 0.2)
-        except Overtime as overtime:
+            with_time_limit(lambda: time.sleep(3), 0.2)
+        except TimeLimitExceeded as overtime:
             caught.append(overtime)
 
     asking = threading.Thread(target=ask)
@@ -51,6 +51,6 @@ def test_another_thread_waits_no_longer_than_the_limit():
 
 
 def test_answers_and_exceptions_pass_through():
-    assert limited(lambda: 3, 1) == 3
+    assert with_time_limit(lambda: 3, 1) == 3
     with pytest.raises(ZeroDivisionError):
-        limited(lambda: 1 // 0, 1)
+        with_time_limit(lambda: 1 // 0, 1)

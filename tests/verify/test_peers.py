@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ordinate.verify.peers import look_at_peers, table_of
-from ordinate.verify.peers.run import PEERS
+from ordinate.verify.peers import PEERS, check_peers, table_of
 
 LIVE = [
     ("rotary-embedding-torch", "rotate_queries_with_cached_keys", "prefill-equals-decode", "offset-for-queries-only"),
@@ -32,7 +31,7 @@ def test_a_live_fault_is_found_and_named(library, subject, law, cause):
 
 @pytest.mark.slow
 def test_every_peer_can_be_asked_and_ours_is_clean():
-    rows = look_at_peers()
+    rows = check_peers()
     unasked = [(row.library, row.subject, row.why) for row in rows if row.verdict is None and row.why != "not installed"]
     assert unasked == []
     ours = [row for row in rows if row.library == "ordinate"]
@@ -48,7 +47,7 @@ def test_the_kept_table_names_every_subject():
 
 
 def test_a_library_that_is_missing_is_a_row_and_no_error(monkeypatch):
-    monkeypatch.setattr("ordinate.verify.peers.run.PEERS", [("no-such-library", "thing", lambda: None)])
-    (row,) = look_at_peers()
+    monkeypatch.setattr("ordinate.verify.peers.PEERS", [("no-such-library", "thing", lambda: None)])
+    (row,) = check_peers()
     assert row.why == "not installed"
     assert "not installed" in table_of([row])

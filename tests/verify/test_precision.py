@@ -12,7 +12,7 @@ from ordinate.verify.references.rotation import RotarySettings, frequencies
 @pytest.mark.parametrize("base", [100.0, 10000.0, 5e5, 1e7])
 @pytest.mark.parametrize("dim", [64, 128])
 def test_angles_formed_in_float32_stay_below_the_bound_however_they_are_written(base, dim):
-    settings = RotarySettings.given(dim, None, base=base)
+    settings = RotarySettings.checked(dim, None, base=base)
     exact, positions = frequencies(settings), torch.tensor([1, 255, 4095, 32_767, 131_071, 1_000_003])
     steps = torch.arange(0, dim, 2).float()
     written = (
@@ -28,14 +28,14 @@ def test_angles_formed_in_float32_stay_below_the_bound_however_they_are_written(
 
 
 def test_the_bound_tells_bfloat16_from_float32_at_every_far_position():
-    rates, positions = frequencies(RotarySettings.given(128, None)), torch.tensor([4095, 131_071])
+    rates, positions = frequencies(RotarySettings.checked(128, None)), torch.tensor([4095, 131_071])
     rounded = (positions.double().unsqueeze(-1) * (rates.bfloat16().double() - rates)).abs()
     assert bool((rounded.amax(-1) > 10 * angle_error(positions, rates).amax(-1)).all())
 
 
 def test_scores_shift_by_what_the_docs_say():
     """128 channels of unit variance, scores over sqrt(128), angles in float32: the figures of docs/verify.md, roughly."""
-    settings = RotarySettings.given(128, None)
+    settings = RotarySettings.checked(128, None)
     rates = frequencies(settings).float()
     x = torch.randn(64, 2, 128, generator=torch.Generator().manual_seed(0))
 
@@ -56,6 +56,6 @@ def test_scores_shift_by_what_the_docs_say():
 
 
 def test_float64_angles_have_no_room_that_grows():
-    rates = frequencies(RotarySettings.given(64, None))
+    rates = frequencies(RotarySettings.checked(64, None))
     near, far = (rotation_error(torch.tensor([p]), rates, torch.float32, "float64").max() for p in (0, 1_000_000))
     assert float(far) < 2 * float(near)

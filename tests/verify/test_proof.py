@@ -6,21 +6,21 @@ from pathlib import Path
 
 import pytest
 
-from ordinate.verify.proof import prove, table_of
-from ordinate.verify.proof.correct import CORRECT
-from ordinate.verify.proof.field import FIELD
-from ordinate.verify.proof.run import prove_signature
-from ordinate.verify.signatures import SIGNATURES
+from ordinate.verify.faults import KNOWN_FAULTS
+from tests.verify.proof import prove, table_of
+from tests.verify.proof.correct import CORRECT
+from tests.verify.proof.field import FIELD
+from tests.verify.proof.run import prove_fault
 
-NUMBERED = list(enumerate(SIGNATURES.values()))
+NUMBERED = list(enumerate(KNOWN_FAULTS.values()))
 SAMPLE = [pair for pair in NUMBERED if pair[1].kind != "rotary"][::5] + [pair for pair in NUMBERED if pair[1].kind == "rotary"][
     ::9
 ]
 
 
-@pytest.mark.parametrize(("number", "signature"), SAMPLE, ids=lambda value: getattr(value, "id", None))
-def test_a_known_fault_is_caught_and_named(number, signature):
-    row = prove_signature(signature, number)
+@pytest.mark.parametrize(("number", "fault"), SAMPLE, ids=lambda value: getattr(value, "id", None))
+def test_a_known_fault_is_caught_and_named(number, fault):
+    row = prove_fault(fault, number)
     assert row.right, row
 
 
@@ -44,12 +44,12 @@ def test_correct_code_passes(name, kind, check):
 def test_no_fault_is_missed_or_misnamed_and_there_is_no_false_alarm():
     rows = prove()
     assert [row for row in rows if not row.right] == []
-    assert len([row for row in rows if row.list == "library"]) == len(SIGNATURES)
+    assert len([row for row in rows if row.list == "library"]) == len(KNOWN_FAULTS)
 
 
 def test_the_kept_table_is_of_the_faults_that_there_are():
     kept = (Path(__file__).resolve().parents[2] / "docs" / "verify-proof.md").read_text()
-    for name in SIGNATURES:
+    for name in KNOWN_FAULTS:
         assert f"| {name} | library |" in kept, f"run `ordinate verify --proof > docs/verify-proof.md`: {name} is missing"
     assert "0 missed, 0 caught under another name" in kept
     assert "0 false alarms" in kept

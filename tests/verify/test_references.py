@@ -15,8 +15,8 @@ from ordinate.frequencies import SCALINGS, DynamicNTK, Linear, Llama3, LongRoPE,
 from ordinate.position import ALiBi, Rotary, Sandwich, Sinusoidal, T5Bias, alibi_slopes
 from ordinate.verify.references.attention import AttentionSettings, attention
 from ordinate.verify.references.biases import BiasSettings, bias, bucket, sandwich, slopes
-from ordinate.verify.references.ladders import ladder, magnitude
-from ordinate.verify.references.rotation import RotarySettings, turned
+from ordinate.verify.references.frequency_schedules import cos_sin_factor, inverse_frequencies
+from ordinate.verify.references.rotation import RotarySettings, rotated
 from ordinate.verify.references.sinusoids import ARRANGEMENTS, EmbeddingSettings, sinusoid
 from tests.external import CASES
 
@@ -40,9 +40,11 @@ SCALED = [
 @pytest.mark.parametrize("length", [1, 2048, 2049, 5000, 131072])
 def test_ladders_are_those_of_the_encodings(scaling, length):
     ours = scaling.inverse_frequencies(64, 150000.0, length)
-    got, expected = (torch.tensor(rates, dtype=torch.float64) for rates in (ladder(64, 150000.0, scaling, length), ours))
+    got, expected = (
+        torch.tensor(rates, dtype=torch.float64) for rates in (inverse_frequencies(64, 150000.0, scaling, length), ours)
+    )
     assert_close(got, expected, rtol=1e-12, atol=1e-16)
-    assert math.isclose(magnitude(scaling), scaling.cos_sin_factor, rel_tol=1e-12)
+    assert math.isclose(cos_sin_factor(scaling), scaling.cos_sin_factor, rel_tol=1e-12)
 
 
 def test_every_scaling_of_the_package_has_a_formula_here():
@@ -67,17 +69,19 @@ def test_ladders_are_those_of_transformers(rule):
     parameters = {"rope_type": rule, "rope_theta": 10000.0, **told}
     config = llama.LlamaConfig(head_dim=64, max_position_embeddings=16384, rope_parameters=parameters)
     theirs, factor = rope.ROPE_INIT_FUNCTIONS[rule](config, "cpu")
-    assert_close(torch.tensor(ladder(64, 10000.0, scaling), dtype=torch.float64), theirs.double(), rtol=1e-6, atol=1e-12)
-    assert math.isclose(magnitude(scaling), factor, rel_tol=1e-9)
+    assert_close(
+        torch.tensor(inverse_frequencies(64, 10000.0, scaling), dtype=torch.float64), theirs.double(), rtol=1e-6, atol=1e-12
+    )
+    assert math.isclose(cos_sin_factor(scaling), factor, rel_tol=1e-9)
 
 
 @pytest.mark.parametrize("layout", ["half", "interleaved"])
 @pytest.mark.parametrize(("rotary_dim", "place"), [(16, "first"), (8, "first"), (8, "last")])
 def test_a_turned_vector_is_that_of_the_encoding(layout, rotary_dim, place):
     x, positions = torch.randn(2, 3, 5, 16, dtype=torch.float64), torch.tensor([[0, 1, 2, 3, 4], [7, 7, 0, 90_000, 5]])
-    settings = RotarySettings.given(16, rotary_dim, layout=layout, rotated_channels=place)
+    settings = RotarySettings.checked(16, rotary_dim, layout=layout, rotated_channels=place)
     ours = Rotary(16, layout=layout, rotary_dim=rotary_dim, rotated_channels=place).rotate(x, positions)
-    assert_close(turned(x, positions, settings), ours, rtol=0, atol=1e-10)  # float64 angles of position 90,000
+    assert_close(rotated(x, positions, settings), ours, rtol=0, atol=1e-10)  # float64 angles of position 90,000
 
 
 def test_a_published_case_of_both_layouts():
@@ -85,7 +89,7 @@ def test_a_published_case_of_both_layouts():
     case = next(one for one in cases if one["id"] == "rotary-layouts")
     x = torch.tensor(case["given"]["x"], dtype=torch.float64).reshape(1, 1, 1, 8)
     for layout in ("half", "interleaved"):
-        got = turned(x, torch.tensor([case["given"]["position"]]), RotarySettings.given(8, None, layout=layout))
+        got = rotated(x, torch.tensor([case["given"]["position"]]), RotarySettings.checked(8, None, layout=layout))
         assert_close(got.flatten(), torch.tensor(case["expect"][layout], dtype=torch.float64), rtol=0, atol=1e-9)
 
 

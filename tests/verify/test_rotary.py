@@ -8,12 +8,12 @@ import pytest
 import torch
 from torch import Tensor
 
-from ordinate.errors import ArgumentError, ArgumentTypeError
+from ordinate.errors import ArgumentError, ArgumentTypeError, UnknownNameError
 from ordinate.frequencies import DynamicNTK, Llama3, YaRN
 from ordinate.position import Rotary
 from ordinate.verify import check_rotary
-from ordinate.verify.proof.correct import by_offset, with_full_tables
-from ordinate.verify.rotary import ROTARY
+from ordinate.verify.properties.rotary import ROTARY
+from tests.verify.proof.correct import by_offset, with_full_tables
 
 NEAR = ["layout", "direction", "frequencies", "by-position", "factor"]
 
@@ -133,7 +133,7 @@ def test_what_cannot_be_called_is_refused(subject):
         check_rotary(subject)
 
 
-def test_a_signature_that_no_adapter_fits_shows_what_was_tried():
+def test_a_fault_that_no_adapter_fits_shows_what_was_tried():
     def odd(alpha: Tensor, beta: Tensor, gamma: Tensor, delta: Tensor, epsilon: Tensor) -> Tensor:
         return alpha
 
@@ -149,7 +149,7 @@ def test_a_signature_that_no_adapter_fits_shows_what_was_tried():
 
 def test_settings_that_make_no_sense_are_refused():
     for settings in ({"head_dim": 7}, {"rotary_dim": 128}, {"layout": "neox"}, {"base": -1.0}, {"order": "DTHB"}):
-        with pytest.raises(ArgumentError):
+        with pytest.raises((ArgumentError, UnknownNameError)):
             check_rotary(Rotary(64, layout="half"), **settings)
     with pytest.raises(ArgumentError, match="offset"):
         check_rotary(Rotary(64, layout="half"), only=["offset"])

@@ -1,4 +1,4 @@
-"""`ordinate verify`: hold anyone's position code to its laws, and name the fault."""
+"""`ordinate verify`: check anyone's position code, and name the fault."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def verify(
     ] = None,
     kind: Annotated[str, typer.Option("--kind", metavar="KIND", help="One of: " + ", ".join(KINDS) + ".")] = "rotary",
     layout: Annotated[str | None, typer.Option("--layout", help="half or interleaved; without it, it is identified.")] = None,
-    base: Annotated[float | None, typer.Option("--base", help="Of the ladder of frequencies.", metavar="NUMBER")] = None,
+    base: Annotated[float | None, typer.Option("--base", help="Of the frequencies (rope_theta).", metavar="NUMBER")] = None,
     head_dim: Annotated[int | None, typer.Option("--head-dim", help="Channels of a head.", metavar="N")] = None,
     rotary_dim: Annotated[int | None, typer.Option("--rotary-dim", help="How many of them turn.", metavar="N")] = None,
     dim: Annotated[int | None, typer.Option("--dim", help="Channels of an embedding.", metavar="N")] = None,
@@ -36,7 +36,7 @@ def verify(
     scaling: Annotated[
         str | None, typer.Option("--scaling", metavar="JSON", help='Such as \'{"rule": "linear", "factor": 4.0}\'.')
     ] = None,
-    rule: Annotated[str | None, typer.Option("--rule", help="alibi, t5, sinusoidal, or none for the laws alone.")] = None,
+    rule: Annotated[str | None, typer.Option("--rule", help="alibi, t5, sinusoidal, or none to compare with no rule.")] = None,
     encoding: Annotated[str | None, typer.Option("--encoding", help="Of attention: rotary, alibi or none.")] = None,
     both_sides: Annotated[bool, typer.Option("--both-sides", help="Not causal: keys ahead are visible.")] = False,
     order: Annotated[str | None, typer.Option("--order", help="The subject's axes, such as BTHD.")] = None,
@@ -45,31 +45,30 @@ def verify(
     as_json: Annotated[bool, typer.Option("--json", help="Print the verdict as JSON (docs/verify.md).")] = False,
     time_limit: Annotated[float, typer.Option("--time-limit", metavar="SECONDS", help="For the whole check.", min=1)] = 120.0,
     listed: Annotated[bool, typer.Option("--list", help="Show the known faults and check nothing.")] = False,
-    proof: Annotated[bool, typer.Option("--proof", help="Check every known fault and every correct variant.")] = False,
     peers: Annotated[bool, typer.Option("--peers", help="Check the libraries that are installed.")] = False,
     inside: Annotated[bool, typer.Option(_INSIDE, hidden=True)] = False,
 ) -> None:
-    """Hold position code to its laws: pass, or a counterexample and the known fault that gives the same numbers.
+    """Check position code: pass, or a counterexample and the known fault that gives the same numbers.
 
     The check runs in a process of its own, which is ended when the time limit is reached. Exit 0 when every property holds, 1
     when one fails, 2 for wrong use.
     """
+    from ordinate.arguments import check_choice
     from ordinate.errors import ArgumentError
 
     if listed:
-        _print_signatures(as_json)
+        _print_faults(as_json)
         return
-    if proof or peers:
-        _print_report(proof, as_json)
+    if peers:
+        _print_peers(as_json)
         return
     if subject is None:
-        raise ArgumentError("SUBJECT", expected="package.module:object", got="nothing", hint="or --list, --proof, --peers")
-    if kind not in KINDS:
-        raise ArgumentError("--kind", expected=f"one of {list(KINDS)}", got=kind, hint="spell it so")
+        raise ArgumentError("SUBJECT", expected="package.module:object", got="nothing", hint="or --list, --peers")
+    check_choice("--kind", kind, KINDS)
     if not inside:
         raise typer.Exit(_outside(context, subject, kind, time_limit, as_json))
     stretch = None if scaling is None else _scaling(scaling)
-    thing = _resolved(subject, kind)  # before anything heavy is imported: a wrong name is told at once
+    thing = _resolved(subject, kind)  # before anything heavy is imported: a wrong name is reported at once
     settings = _settings(
         kind,
         layout=layout,
@@ -99,15 +98,15 @@ def _outside(context: typer.Context, subject: str, kind: str, time_limit: float,
     from ordinate.verify.verdict import Outcome, Verdict
 
     command = [sys.executable, "-B", "-m", "ordinate", *_arguments(context), _INSIDE]
-    told = None if sys.stdout.isatty() else subprocess.PIPE  # a terminal is written to at once and in colour
+    stdout = None if sys.stdout.isatty() else subprocess.PIPE  # a terminal is written to at once and in colour
     try:
-        done = subprocess.run(command, timeout=time_limit, check=False, stdout=told, text=True)
+        done = subprocess.run(command, timeout=time_limit, check=False, stdout=stdout, text=True)
         emit(done.stdout or "")
         return done.returncode
     except subprocess.TimeoutExpired:
         says = "The subject answers in time"
-        words = f"it was stopped after {time_limit:g} s"
-        outcome = Outcome("time-limit", says, "failed", words)
+        evidence = f"it was stopped after {time_limit:g} s"
+        outcome = Outcome("time-limit", says, "failed", evidence)
         _print_verdict(Verdict(subject, kind, "never found", (), {}, (outcome,), wall_seconds=time_limit), as_json)
         return 1
 
@@ -132,14 +131,14 @@ def _scaling(text: str) -> Any:
     from ordinate.spec import PositionSpec
 
     try:
-        told = json.loads(text)
-    except ValueError as problem:
-        raise ArgumentError("--scaling", expected="JSON", got=text, hint=str(problem)) from None
-    return PositionSpec.from_dict({"encoding": "rotary", "scaling": told}).scaling
+        scaling = json.loads(text)
+    except ValueError as error:
+        raise ArgumentError("--scaling", expected="JSON", got=text, hint=str(error)) from None
+    return PositionSpec.from_dict({"encoding": "rotary", "scaling": scaling}).scaling
 
 
-def _settings(kind: str, **given: Any) -> dict[str, Any]:
-    """The options that were given; one that the kind does not know is wrong use."""
+def _settings(kind: str, **options: Any) -> dict[str, Any]:
+    """The options of this call; one that the kind does not know is wrong use."""
     import inspect
 
     from ordinate import verify as checks
@@ -147,13 +146,11 @@ def _settings(kind: str, **given: Any) -> dict[str, Any]:
 
     known = inspect.signature(getattr(checks, f"check_{kind}")).parameters
     settings = {}
-    for name, value in given.items():
+    for name, value in options.items():
         if value is None:
             continue
         if name not in known:
-            raise ArgumentError(
-                f"--{name.replace('_', '-')}", expected=f"an option that --kind {kind} takes", got=value, hint="see --help"
-            )
+            raise ArgumentError(f"--{name.replace('_', '-')}", expected=f"an option that --kind {kind} takes", got=value)
         settings[name] = None if name == "rule" and value == "none" else value
     return settings
 
@@ -171,8 +168,8 @@ def _verdict(thing: Any, name: str, kind: str, settings: dict[str, Any]) -> Verd
     from ordinate import verify as checks
 
     subject = _made(thing, settings) if isinstance(thing, type) else thing
-    found: Verdict = getattr(checks, f"check_{kind}")(subject, name=name, **settings)
-    return found
+    verdict: Verdict = getattr(checks, f"check_{kind}")(subject, name=name, **settings)
+    return verdict
 
 
 def _made(kind: type, settings: dict[str, Any]) -> Any:
@@ -180,9 +177,9 @@ def _made(kind: type, settings: dict[str, Any]) -> Any:
     import inspect
 
     from ordinate.errors import ArgumentError
-    from ordinate.verify.adapters.roles import ROLES
+    from ordinate.verify.adapters.calling import ROLES
 
-    wanted, given = inspect.signature(kind).parameters, {}
+    wanted, arguments = inspect.signature(kind).parameters, {}
     values = {
         "head_dim": settings.get("head_dim", settings.get("dim", 64)),
         "base": settings.get("base"),
@@ -191,7 +188,7 @@ def _made(kind: type, settings: dict[str, Any]) -> Any:
     for name, parameter in wanted.items():
         role = next((role for role in values if name.lower() in ROLES[role]), None)
         if role is not None and values[role] is not None:
-            given[name] = values[role]
+            arguments[name] = values[role]
         elif parameter.default is inspect.Parameter.empty and parameter.kind not in (
             parameter.VAR_POSITIONAL,
             parameter.VAR_KEYWORD,
@@ -202,7 +199,7 @@ def _made(kind: type, settings: dict[str, Any]) -> Any:
                 got=f"the class {kind.__name__}, which wants {name}",
                 hint="make an object in a file of yours",
             )
-    return kind(**given)
+    return kind(**arguments)
 
 
 def _print_verdict(verdict: Verdict, as_json: bool) -> None:
@@ -233,44 +230,31 @@ def _print_verdict(verdict: Verdict, as_json: bool) -> None:
     answer(*parts)
 
 
-def _print_signatures(as_json: bool) -> None:
+def _print_faults(as_json: bool) -> None:
     from rich.markup import escape
 
     from ordinate.cli.tables import answer, answer_json, grid
-    from ordinate.verify.signatures import SIGNATURES
+    from ordinate.verify.faults import KNOWN_FAULTS
 
     if as_json:
         rows = [
-            {"id": s.id, "family": s.family, "kind": s.kind, "says": s.says, "read": s.read_at(), "seen": s.seen}
-            for s in SIGNATURES.values()
+            {"id": s.id, "family": s.family, "kind": s.kind, "says": s.says, "read": s.read_at(), "seen": s.reported}
+            for s in KNOWN_FAULTS.values()
         ]
         answer_json(rows)
         return
     table = grid("known fault", "family", "kind", "your result equals", "read")
-    for one in sorted(SIGNATURES.values(), key=lambda s: (s.family, s.kind)):
+    for one in sorted(KNOWN_FAULTS.values(), key=lambda s: (s.family, s.kind)):
         table.add_row(f"[bold]{one.id}[/]", one.family, one.kind, escape(one.says), one.read_at())
     answer(table)
 
 
-def _print_report(proof: bool, as_json: bool) -> None:
+def _print_peers(as_json: bool) -> None:
     from ordinate.cli.tables import answer_json, emit
+    from ordinate.verify import peers
 
-    def progress(words: str) -> None:
-        typer.echo(words, err=True)
-
-    if proof:
-        from ordinate.verify import proof as proofs
-
-        rows = proofs.prove(progress)
-        told, table, wrong = [row.to_dict() for row in rows], proofs.table_of(rows), any(not row.right for row in rows)
-    else:
-        from ordinate.verify import peers
-
-        found = peers.look_at_peers(progress)
-        told, table, wrong = [row.to_dict() for row in found], peers.table_of(found), False
+    rows = peers.check_peers(lambda line: typer.echo(line, err=True))
     if as_json:
-        answer_json(told)
+        answer_json([row.to_dict() for row in rows])
     else:
-        emit(table)
-    if wrong:
-        raise typer.Exit(1)
+        emit(peers.table_of(rows))

@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING, Any
 from ordinate.verify.verdict import Cause, Outcome, Verdict
 
 if TYPE_CHECKING:
-    from ordinate.verify.attention import check_attention
-    from ordinate.verify.axial import check_axial
-    from ordinate.verify.bias import check_bias
-    from ordinate.verify.decoder import check_decoder
-    from ordinate.verify.embedding import check_embedding
+    from ordinate.verify.checks import (
+        check_attention,
+        check_axial,
+        check_bias,
+        check_decoder,
+        check_embedding,
+        check_rotary,
+    )
     from ordinate.verify.model import check_model
-    from ordinate.verify.rotary import check_rotary
 
 __all__ = [
     "Cause",
@@ -35,7 +37,8 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """The checks, imported when first asked for."""
-    if not name.startswith("check_"):
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = importlib.import_module(f"ordinate.verify.{name.removeprefix('check_')}")
-    return getattr(module, name)
+    return getattr(
+        importlib.import_module("ordinate.verify.model" if name == "check_model" else "ordinate.verify.checks"), name
+    )

@@ -12,19 +12,19 @@ import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-__all__ = ["Overtime", "limited"]
+__all__ = ["TimeLimitExceeded", "with_time_limit"]
 
 Answer = TypeVar("Answer")
 
 
-class Overtime(BaseException):
+class TimeLimitExceeded(BaseException):
     """The subject did not answer in time. No `Exception`, so that a subject's own `except Exception` does not swallow it."""
 
 
-def limited(call: Callable[[], Answer], seconds: float) -> Answer:
-    """The answer of `call`, or `Overtime` after that many seconds.
+def with_time_limit(call: Callable[[], Answer], seconds: float) -> Answer:
+    """The answer of `call`, or `TimeLimitExceeded` after that many seconds.
 
-    >>> limited(lambda: 2 + 2, 1.0)
+    >>> with_time_limit(lambda: 2 + 2, 1.0)
     4
     """
     if hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread():
@@ -32,8 +32,8 @@ def limited(call: Callable[[], Answer], seconds: float) -> Answer:
     return _by_thread(call, seconds)
 
 
-def _overtime(seconds: float) -> Overtime:
-    return Overtime(f"no answer within {seconds:g} s")
+def _overtime(seconds: float) -> TimeLimitExceeded:
+    return TimeLimitExceeded(f"no answer within {seconds:g} s")
 
 
 def _by_signal(call: Callable[[], Answer], seconds: float) -> Answer:

@@ -1,6 +1,6 @@
 """`check_model`: whether the tables that a loaded model computes are those that its config says.
 
-The expectations come from the config alone, read by `ordinate.inspection`. What is held to them is whatever the model now has:
+The expectations come from the config alone, read by `ordinate.inspection`. What the model now has is compared with them:
 a config edited after loading, a cast, a save and a load all show.
 """
 
@@ -21,18 +21,15 @@ from ordinate.errors import ArgumentError, ArgumentTypeError, DataError, Missing
 from ordinate.inspection import inspect_config
 from ordinate.inspection.records import Inspection, LayerKind
 from ordinate.verify.adapters.rotary import RotarySubject, adapt_rotary
-from ordinate.verify.bias import check_bias
-from ordinate.verify.decoder import check_decoder
-from ordinate.verify.observe import Observed, observe
-from ordinate.verify.references.ladders import trained_context
+from ordinate.verify.checks import CHECKERS, check_bias, check_decoder
+from ordinate.verify.observation import Comparison, Fact, Observation, Property, Result, Unsupported, describe_error, observe
+from ordinate.verify.references.frequency_schedules import trained_context
 from ordinate.verify.references.rotation import RotarySettings
-from ordinate.verify.rotary import judge_rotary
-from ordinate.verify.seen import Compared, Fact, Property, Seen, unsupported
 from ordinate.verify.verdict import Cause, Outcome, Verdict
 
 __all__ = ["check_model"]
 
-TABLE_LAWS = (
+TABLE_PROPERTIES = (
     "frequencies",
     "factor",
     "by-position",
@@ -81,8 +78,8 @@ def check_model(
             got=type(model).__name__,
             hint="for rotations take check_rotary",
         )
-    told = config.to_dict() if hasattr(config, "to_dict") else dict(vars(config))
-    inspection = inspect_config(told, name=name or type(model).__name__)
+    settings = config.to_dict() if hasattr(config, "to_dict") else dict(vars(config))
+    inspection = inspect_config(settings, name=name or type(model).__name__)
     outcomes, causes, identified = [_config_outcome(inspection)], [], {}
     for layer, label in _labelled(inspection):
         parts, layer_causes, layer_identified = _layer(model, layer, label, inspection, seconds)
@@ -91,14 +88,14 @@ def check_model(
         identified.update(layer_identified)
     small = sum(parameter.numel() for parameter in model.parameters()) <= SMALL_PARAMETERS
     outcomes.append(_reloaded(model, inspection, small))
-    if behaviour or (behaviour is None and small and _speaks(model)):
-        spoken = _behaviour(model, inspection, vocabulary, seconds)
-        outcomes += [_prefixed(outcome, "logits") for outcome in spoken.outcomes]
-        causes += [_prefixed_cause(cause, "logits") for cause in spoken.causes]
+    if behaviour or (behaviour is None and small and _returns_logits(model)):
+        verdict = _behaviour(model, inspection, vocabulary, seconds)
+        outcomes += [_prefixed(outcome, "logits") for outcome in verdict.outcomes]
+        causes += [_prefixed_cause(cause, "logits") for cause in verdict.causes]
     return Verdict(
         subject=name or f"{type(model).__module__}:{type(model).__qualname__}",
         kind="model",
-        adapter=f"config {told.get('model_type')}, read by ordinate.inspection; modules called as (x, position_ids)",
+        adapter=f"config {settings.get('model_type')}, read by ordinate.inspection; modules called as (x, position_ids)",
         assumed=("tables alone do not say which channels make a pair: the layout is the config's",),
         identified=identified,
         outcomes=tuple(outcomes),
@@ -109,23 +106,19 @@ def check_model(
 
 def _loaded(directory: Path) -> nn.Module:
     if not (directory / "config.json").is_file():
-        raise MissingDataError(
-            "model", expected="a directory with a config.json", got=str(directory), hint="pass the model's folder"
-        )
+        raise MissingDataError("model", expected="a directory with a config.json", got=str(directory))
     try:
         import transformers
-    except ImportError as problem:
-        raise MissingExtraError(
-            "transformers", expected="installed", got=str(problem), hint="pip install transformers"
-        ) from None
+    except ImportError as error:
+        raise MissingExtraError("transformers", expected="installed", got=str(error), hint="pip install transformers") from None
     problems = []
     for kind in ("AutoModelForCausalLM", "AutoModel"):
         try:
             loaded: nn.Module = getattr(transformers, kind).from_pretrained(directory, local_files_only=True)
             return loaded
-        except Exception as problem:
-            problems.append(f"{kind}: {type(problem).__name__}: {' '.join(str(problem).split())[:200]}")
-    raise DataError("model", expected="a model that transformers can load", got="; ".join(problems), hint="look at its files")
+        except Exception as error:
+            problems.append(f"{kind}: {describe_error(error, 200)}")
+    raise DataError("model", expected="a model that transformers can load", got="; ".join(problems))
 
 
 def _labelled(inspection: Inspection) -> Iterator[tuple[LayerKind, str]]:
@@ -137,10 +130,10 @@ def _labelled(inspection: Inspection) -> Iterator[tuple[LayerKind, str]]:
 def _config_outcome(inspection: Inspection) -> Outcome:
     bad = [finding for finding in inspection.findings if finding.severity == "error"]
     minor = [finding.id for finding in inspection.findings if finding.severity == "warning"]
-    words = "; ".join(f"{finding.id}: {finding.message}" for finding in bad) or (
+    says = "; ".join(f"{finding.id}: {finding.message}" for finding in bad) or (
         f"readable, with warnings: {', '.join(minor)}" if minor else "readable, nothing suspicious"
     )
-    return Outcome("config", "The config can be read and means something", "failed" if bad else "passed", words)
+    return Outcome("config", "The config can be read and means something", "failed" if bad else "passed", says)
 
 
 class _OfLayer(nn.Module):
@@ -156,15 +149,15 @@ class _OfLayer(nn.Module):
 
 def _table_makers(model: nn.Module, layer: LayerKind) -> list[tuple[str, nn.Module]]:
     """Modules that hold inverse frequencies, by name, those of towers that see or hear left out."""
-    found: list[tuple[str, nn.Module]] = []
+    makers: list[tuple[str, nn.Module]] = []
     for path, module in model.named_modules():
         if not any("inv_freq" in buffer for buffer, _ in module.named_buffers(recurse=False)):
             continue
         if any(word in path.lower() for word in ("vision", "visual", "audio", "speech")):
             continue
-        asks = inspect.signature(module.forward).parameters
-        found.append((path, _OfLayer(module, layer.name.replace(" ", "_")) if "layer_type" in asks else module))
-    return found
+        wanted = inspect.signature(module.forward).parameters
+        makers.append((path, _OfLayer(module, layer.name.replace(" ", "_")) if "layer_type" in wanted else module))
+    return makers
 
 
 def _layer(
@@ -187,14 +180,14 @@ def _layer(
         where = prefix + (f"{path} " if len(makers) > 1 else "")
         try:
             subject = adapt_rotary(maker, settings, takes="positions", seconds=seconds)
-        except ArgumentError as problem:
+        except ArgumentError as error:
             outcomes.append(
                 Outcome(
-                    f"{where}tables", says, "not applicable", f"{path} is not called as (x, position_ids): {problem.got}"[:300]
+                    f"{where}tables", says, "not applicable", f"{path} is not called as (x, position_ids): {error.got}"[:300]
                 )
             )
             continue
-        verdict = judge_rotary(subject, settings, path, TABLE_LAWS)
+        verdict = CHECKERS["rotary"].verdict(subject, settings, path, TABLE_PROPERTIES)
         outcomes += [_prefixed(outcome, where.strip()) for outcome in verdict.outcomes]
         causes += [_prefixed_cause(cause, where.strip()) for cause in verdict.causes]
         outcomes.append(_rebuilt(subject, maker, settings, where).outcome())
@@ -204,43 +197,46 @@ def _layer(
 
 def _settings(layer: LayerKind, inspection: Inspection) -> RotarySettings:
     assert layer.spec is not None
-    given = layer.spec.settings
+    stated = layer.spec.settings
     claimed = inspection.contexts.claimed.value if inspection.contexts.claimed.known else None
-    head_dim = int(given["head_dim"])
-    layout: Literal["half", "interleaved"] = given["layout"]
-    return RotarySettings.given(
+    head_dim = int(stated["head_dim"])
+    layout: Literal["half", "interleaved"] = stated["layout"]
+    return RotarySettings.checked(
         head_dim,
-        given.get("rotary_dim"),
-        base=float(given.get("base", 10000.0)),
+        stated.get("rotary_dim"),
+        base=float(stated.get("base", 10000.0)),
         layout=layout,
         scaling=layer.spec.scaling,
-        rotated_channels=given.get("rotated_channels", "first"),
+        rotated_channels=stated.get("rotated_channels", "first"),
         positions=min(claimed or 131_072, 131_072),
     )
 
 
-def _rebuilt(subject: RotarySubject, maker: nn.Module, settings: RotarySettings, where: str) -> Observed:
+def _rebuilt(subject: RotarySubject, maker: nn.Module, settings: RotarySettings, where: str) -> Result:
     """The same class built anew from the config as it now stands: what a save and a load would give."""
     inner: nn.Module = maker.inner if isinstance(maker, _OfLayer) else maker
 
-    def look(subject: RotarySubject, _: Any) -> Seen:
+    def look(subject: RotarySubject, _: Any) -> Observation:
         assert isinstance(inner, nn.Module)
         config: Any = getattr(inner, "config", None)
         if config is None:
-            raise unsupported("the module keeps no config")
+            raise Unsupported("the module keeps no config")
         kind: Any = type(inner)
         anew: nn.Module = kind(config)
         other = _OfLayer(anew, maker.layer_type) if isinstance(maker, _OfLayer) else anew
         x = torch.randn(1, settings.num_heads, 16, settings.head_dim, generator=torch.Generator().manual_seed(0))
         steps = torch.arange(16)
-        got, expected = subject.fresh().turn(x, x, steps)[0], subject.of(subject.native.with_owner(other)).turn(x, x, steps)[0]
+        got, expected = (
+            subject.fresh().turn(x, x, steps)[0],
+            subject.calling(subject.callee.with_owner(other)).turn(x, x, steps)[0],
+        )
         axes = ("row", "head", ("position", range(16)), "channel")
-        return Seen(
-            [Compared("queries beside those of the same class built from the config now", got, expected.double(), 1e-5, axes)]
+        return Observation(
+            [Comparison("queries beside those of the same class built from the config now", got, expected.double(), 1e-5, axes)]
         )
 
-    law = Property(f"{where}rebuilt-from-config", "Built anew from its config, the module gives the same tables", look)
-    return observe(law, subject, settings)
+    rebuilt = Property(f"{where}rebuilt-from-config", "Built anew from its config, the module gives the same tables", look)
+    return observe(rebuilt, subject, settings)
 
 
 def _without_rotation(
@@ -251,10 +247,10 @@ def _without_rotation(
         rows = int(spec.settings["num_positions"]) + int(spec.settings.get("row_offset", 0))
         sizes = {path: module.num_embeddings for path, module in model.named_modules() if isinstance(module, nn.Embedding)}
         tables = [path for path, size in sizes.items() if size == rows]
-        words = (
+        evidence = (
             f"{tables[0]} has {rows} rows" if tables else f"no embedding has {rows} rows, only {sorted(set(sizes.values()))}"
         )
-        return [Outcome(f"{prefix}tables", says, "passed" if tables else "failed", words)], [], {}
+        return [Outcome(f"{prefix}tables", says, "passed" if tables else "failed", evidence)], [], {}
     owner = next((module for module in model.modules() if hasattr(module, "build_alibi_tensor")), None)
     if spec is not None and spec.encoding == "alibi" and owner is not None:
         verdict = check_bias(owner.build_alibi_tensor, num_heads=int(spec.settings["num_heads"]), seconds=seconds)
@@ -274,22 +270,22 @@ def _without_rotation(
 def _reloaded(model: nn.Module, inspection: Inspection, small: bool) -> Outcome:
     """Saved and loaded, the model has the same tables: the inverse frequencies of both, one by one."""
 
-    def look(_: Any, __: Any) -> Seen:
+    def look(_: Any, __: Any) -> Observation:
         if not small:
-            raise unsupported(f"more than {SMALL_PARAMETERS:,} parameters: see rebuilt-from-config")
+            raise Unsupported(f"more than {SMALL_PARAMETERS:,} parameters: see rebuilt-from-config")
         kind: Any = type(model)
         save: Any = getattr(model, "save_pretrained", None)
         if save is None:
-            raise unsupported("the model cannot be saved")
+            raise Unsupported("the model cannot be saved")
         with tempfile.TemporaryDirectory() as folder:
             save(folder)
             again = kind.from_pretrained(folder, local_files_only=True)
         before, after = _frequencies(model), _frequencies(again)
         if not before:
-            raise unsupported("no module of the model holds inverse frequencies")
+            raise Unsupported("no module of the model holds inverse frequencies")
         facts = [Fact(set(before) == set(after), "other modules hold inverse frequencies after loading")]
-        compared = [
-            Compared(
+        comparisons = [
+            Comparison(
                 f"inverse frequencies of {path}",
                 after[path].float(),
                 table.double(),
@@ -299,10 +295,10 @@ def _reloaded(model: nn.Module, inspection: Inspection, small: bool) -> Outcome:
             for path, table in before.items()
             if path in after
         ]
-        return Seen(compared, facts)
+        return Observation(comparisons, facts)
 
-    law = Property("save-and-load", "Saved and loaded, the model has the same tables", look)
-    return observe(law, None, None).outcome()
+    reloaded = Property("save-and-load", "Saved and loaded, the model has the same tables", look)
+    return observe(reloaded, None, None).outcome()
 
 
 def _frequencies(model: nn.Module) -> dict[str, Tensor]:
@@ -313,7 +309,7 @@ def _frequencies(model: nn.Module) -> dict[str, Tensor]:
     }
 
 
-def _speaks(model: nn.Module) -> bool:
+def _returns_logits(model: nn.Module) -> bool:
     return hasattr(model, "lm_head") or type(model).__name__.endswith(("ForCausalLM", "LMHeadModel"))
 
 
@@ -331,5 +327,5 @@ def _prefixed(outcome: Outcome, where: str) -> Outcome:
 
 
 def _prefixed_cause(cause: Cause, where: str) -> Cause:
-    explains: Sequence[str] = [f"{where}: {law}" if where else law for law in cause.explains]
+    explains: Sequence[str] = [f"{where}: {name}" if where else name for name in cause.explains]
     return Cause(cause.id, cause.says, cause.read, tuple(explains), cause.complete)

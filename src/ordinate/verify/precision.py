@@ -6,7 +6,7 @@ float32 keeps 24 bits: u = 2^-24 relative. An implementation that forms its angl
     w = base^-exponent            relative error (ln(1/w) + 3) u: the exponent's error times ln base, the power, the quotient
     angle = position * w          one rounding more
 
-so angle i at position p is off by at most p w_i (ln(1/w_i) + 4) u radians. With the ladder's w between 0 and 1 this is largest
+so angle i at position p is off by at most p w_i (ln(1/w_i) + 4) u radians. With w between 0 and 1 this is largest
 for the fastest pairs and grows in proportion to the position: 1e-3 at 4,096 and 3e-2 at 131,072 are the worst case of any pair.
 The typical error, where roundings partly cancel and w_0 = 1 is exact, is a tenth of it and less: 1.1e-3 is measured at 131,071,
 and scores, which average over pairs, shift by 1.3e-7 at 0, 3.3e-5 at 4,096, 1.8e-3 at 131,072 for 128 channels. Cosine and sine

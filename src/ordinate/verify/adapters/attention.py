@@ -9,11 +9,9 @@ import torch
 from torch import Tensor
 
 from ordinate.errors import ArgumentError
-from ordinate.verify.adapters.native import Native
-from ordinate.verify.adapters.roles import Plan, plans
-from ordinate.verify.adapters.trying import best_of
+from ordinate.verify.adapters.calling import Call, Callee, Subject, best_of, calls
+from ordinate.verify.observation import Unsupported
 from ordinate.verify.references.attention import AttentionSettings
-from ordinate.verify.seen import unsupported
 
 __all__ = ["AttentionSubject", "adapt_attention"]
 
@@ -26,53 +24,26 @@ _GUESSES = (
 
 
 @dataclass(frozen=True)
-class AttentionShape:
+class AttentionForm:
     """One way of calling attention; `order` is "BHTD" or "BTHD"."""
 
-    plan: Plan
+    call: Call
     order: str = "BHTD"
 
     def __str__(self) -> str:
-        return f"{self.plan} with axes {' '.join(self.order)}"
+        return f"{self.call} with axes {' '.join(self.order)}"
 
 
-class AttentionSubject:
-    """Attention in one shape: `attend(query, key, value, query_positions, key_positions, key_mask)`, heads first."""
-
-    def __init__(
-        self, native: Native, shape: AttentionShape, settings: AttentionSettings, assumed: tuple[str, ...] = ()
-    ) -> None:
-        self.native, self.shape, self.settings, self.assumed = native, shape, settings, assumed
-        self.remembered: dict[str, Any] = {}
+class AttentionSubject(Subject):
+    """Attention: `attend(query, key, value, query_positions, key_positions, key_mask)`, heads first."""
 
     @classmethod
-    def direct(cls, made: Any, settings: AttentionSettings, like: AttentionSubject | None = None) -> AttentionSubject:
+    def from_fault(cls, wrong: Any, settings: AttentionSettings, like: AttentionSubject) -> AttentionSubject:
         """A known fault, which takes everything by place, asked for no more than `like`."""
-        roles = ("query", "key", "value", "query_positions", "key_positions", "key_mask")
-        subject = cls(Native(made), AttentionShape(Plan(roles, (None,) * 6)), settings)
-        if like is not None:
-            subject.remembered["as"] = like.shape
+        call = Call.by_place("query", "key", "value", "query_positions", "key_positions", "key_mask")
+        subject = cls(Callee(wrong), AttentionForm(call), settings)
+        subject.asked_as = like.form
         return subject
-
-    def fresh(self) -> AttentionSubject:
-        """The same subject with state of its own."""
-        return self.of(self.native.fresh())
-
-    def of(self, native: Native) -> AttentionSubject:
-        """Another subject called in the same way."""
-        other = AttentionSubject(native, self.shape, self.settings, self.assumed)
-        other.remembered = {key: value for key, value in self.remembered.items() if key == "as"}
-        return other
-
-    @property
-    def words(self) -> str:
-        """How it is called."""
-        return str(self.shape)
-
-    @property
-    def roles(self) -> tuple[str, ...]:
-        """What it can be told."""
-        return self.remembered.get("as", self.shape).plan.roles
 
     def attend(
         self,
@@ -84,8 +55,8 @@ class AttentionSubject:
         key_mask: Tensor | None = None,
     ) -> Tensor:
         """[B, H, T, D]; raises where the positions or the mask cannot be said."""
-        self._can(query_positions, key_positions, key_mask)
-        given: dict[str, Any] = {
+        self._check_expressible(query_positions, key_positions, key_mask)
+        values: dict[str, Any] = {
             "query": self._in_order(query),
             "key": self._in_order(key),
             "value": self._in_order(value),
@@ -96,20 +67,20 @@ class AttentionSubject:
             "key_mask": key_mask,
             "causal": self.settings.causal,
         }
-        answer = self.native.call(*self.shape.plan.arguments(given))
-        answer = self.native.tensor(answer[0] if isinstance(answer, tuple) else answer)
+        answer = self.callee.call(*self.form.call.arguments(values))
+        answer = self.callee.tensor(answer[0] if isinstance(answer, tuple) else answer)
         if answer.ndim == 3 and answer.shape[-1] == query.shape[1] * value.shape[-1]:
             answer = answer.reshape(*answer.shape[:2], query.shape[1], -1).transpose(1, 2)  # heads side by side
-        elif self.shape.order == "BTHD":
+        elif self.form.order == "BTHD":
             answer = answer.transpose(1, 2)
         if tuple(answer.shape) != (*query.shape[:3], value.shape[-1]):
-            raise unsupported(f"it returned shape {tuple(answer.shape)} for queries {tuple(query.shape)}")
+            raise Unsupported(f"it returned shape {tuple(answer.shape)} for queries {tuple(query.shape)}")
         return answer
 
-    def _can(self, query_positions: Tensor, key_positions: Tensor, key_mask: Tensor | None) -> None:
+    def _check_expressible(self, query_positions: Tensor, key_positions: Tensor, key_mask: Tensor | None) -> None:
         roles = self.roles
         if key_mask is not None and "key_mask" not in roles and not bool(key_mask.all()):
-            raise unsupported("it takes no mask of keys")
+            raise Unsupported("it takes no mask of keys")
         if "query_positions" in roles:
             return
         if "positions" in roles and query_positions.shape[-1] == key_positions.shape[-1]:
@@ -118,29 +89,29 @@ class AttentionSubject:
         asked = query_positions if query_positions.ndim == 2 else query_positions[None]
         counted = torch.arange(rows.shape[-1])
         if not bool((rows == counted).all()):
-            raise unsupported("it takes no positions of keys, which are counted from 0")
+            raise Unsupported("it takes no positions of keys, which are counted from 0")
         if not bool((asked == counted[len(counted) - asked.shape[-1] :]).all()):
-            raise unsupported("it takes no positions of queries, which stand at the end of the keys")
+            raise Unsupported("it takes no positions of queries, which stand at the end of the keys")
 
     def _in_order(self, x: Tensor) -> Tensor:
-        return x if self.shape.order == "BHTD" else x.transpose(1, 2)
+        return x if self.form.order == "BHTD" else x.transpose(1, 2)
 
 
 def adapt_attention(
     subject: Any, settings: AttentionSettings, *, order: str | None = None, seconds: float = 10.0
 ) -> AttentionSubject:
-    """The subject in one shape, found by trying.
+    """The adapted subject; how to call it is found out by trying.
 
     Raises:
         ArgumentError: no way fits; the message shows what was tried.
     """
     if order not in (None, "BHTD", "BTHD"):
-        raise ArgumentError("order", expected="'BHTD', 'BTHD' or nothing", got=order, hint="leave it out to have it found")
-    native = Native(subject, seconds)
+        raise ArgumentError("order", expected="'BHTD', 'BTHD' or nothing", got=order)
+    callee = Callee(subject, seconds)
     candidates = (
-        AttentionSubject(native, AttentionShape(plan, axes), settings, () if order else (f"the axes are {' '.join(axes)}",))
-        for plan in plans(native.targets[0], _KNOWN, _GUESSES)
-        if {"query", "key", "value"} <= set(plan.roles)
+        AttentionSubject(callee, AttentionForm(call, axes), settings, () if order else (f"the axes are {' '.join(axes)}",))
+        for call in calls(callee.targets[0], _KNOWN, _GUESSES)
+        if {"query", "key", "value"} <= set(call.roles)
         for axes in ([order] if order else ["BHTD", "BTHD"])
     )
     return best_of(

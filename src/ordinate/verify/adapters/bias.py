@@ -9,11 +9,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ordinate.verify.adapters.native import Native
-from ordinate.verify.adapters.roles import Plan, plans
-from ordinate.verify.adapters.trying import best_of
+from ordinate.verify.adapters.calling import Call, Callee, Subject, best_of, calls
+from ordinate.verify.observation import Unsupported
 from ordinate.verify.references.biases import BiasSettings, slopes
-from ordinate.verify.seen import unsupported
 
 __all__ = ["BiasSubject", "adapt_bias"]
 
@@ -40,49 +38,29 @@ _GUESSES = (
 
 
 @dataclass(frozen=True)
-class BiasShape:
-    """One way of calling a bias, and what comes back: "bias", "slopes" or "buckets"; `sign` of the distance it takes."""
+class BiasForm:
+    """One way of calling a bias, and what it returns: "bias", "slopes" or "buckets"; `sign` of the distance it takes."""
 
-    plan: Plan
-    gives: str = "bias"
+    call: Call
+    returns: str = "bias"
     sign: int = 1
 
     def __str__(self) -> str:
-        signed = "" if "distance" not in self.plan.roles else " with query - key" if self.sign > 0 else " with key - query"
-        return f"{self.plan}{signed}, gives {self.gives}"
+        signed = "" if "distance" not in self.call.roles else " with query - key" if self.sign > 0 else " with key - query"
+        return f"{self.call}{signed}, gives {self.returns}"
 
 
-class BiasSubject:
-    """A bias in one shape: `bias(query_positions [T], key_positions [S])` to [B or 1, H, T, S]."""
-
-    def __init__(self, native: Native, shape: BiasShape, settings: BiasSettings, assumed: tuple[str, ...] = ()) -> None:
-        self.native, self.shape, self.settings, self.assumed = native, shape, settings, assumed
-        self.remembered: dict[str, Any] = {}
+class BiasSubject(Subject):
+    """A bias: `bias(query_positions [T], key_positions [S])` to [B or 1, H, T, S]."""
 
     @classmethod
-    def direct(cls, made: Any, settings: BiasSettings, like: BiasSubject) -> BiasSubject:
+    def from_fault(cls, wrong: Any, settings: BiasSettings, like: BiasSubject) -> BiasSubject:
         """A known fault, which takes (query_positions, key_positions), asked for no more than `like`."""
-        plan = Plan(("query_positions", "key_positions", "dtype"), (None, None, None))
-        subject = cls(Native(_Direct(made)), BiasShape(plan, like.shape.gives), settings)
-        subject.remembered["as"] = like.shape
-        if like.native.module is None and not isinstance(made, nn.Module):
-            subject.native.plain = True
+        call = Call.by_place("query_positions", "key_positions", "dtype")
+        subject = cls(Callee(_WithDtype(wrong)), BiasForm(call, like.form.returns), settings)
+        subject.asked_as = like.form
+        subject.callee.wrapped = like.callee.module is None and not isinstance(wrong, nn.Module)
         return subject
-
-    def fresh(self) -> BiasSubject:
-        """The same subject with state of its own."""
-        return self.of(self.native.fresh())
-
-    def of(self, native: Native) -> BiasSubject:
-        """Another subject called in the same way."""
-        other = BiasSubject(native, self.shape, self.settings, self.assumed)
-        other.remembered = {key: value for key, value in self.remembered.items() if key == "as"}
-        return other
-
-    @property
-    def words(self) -> str:
-        """How it is called."""
-        return str(self.shape)
 
     def __call__(
         self,
@@ -92,9 +70,9 @@ class BiasSubject:
         key_mask: Tensor | None = None,
     ) -> Tensor:
         """The bias; `key_mask` [B, S] says which keys are real where positions alone cannot."""
-        self._can(self.remembered.get("as", self.shape), query_positions, key_positions, dtype)
+        self._check_expressible(query_positions, key_positions, dtype)
         distance = query_positions.unsqueeze(-1) - key_positions.unsqueeze(-2)
-        given = {
+        values = {
             "query_positions": query_positions,
             "key_positions": key_positions,
             "query_length": query_positions.shape[-1],
@@ -102,46 +80,46 @@ class BiasSubject:
             "length": key_positions.shape[-1],
             "num_heads": self.settings.num_heads,
             "key_mask": torch.ones(1, key_positions.shape[-1], dtype=torch.long) if key_mask is None else key_mask,
-            "distance": self.shape.sign * distance,
+            "distance": self.form.sign * distance,
             "dtype": dtype,
         }
-        answer = self.native.tensor(self.native.call(*self.shape.plan.arguments(given))).detach()
-        if self.shape.gives == "slopes" and "distance" not in self.shape.plan.roles and answer.ndim < 3:
-            told = answer.double().abs().reshape(-1, 1, 1)
-            return -told * (distance.double()[None, None] if distance.ndim == 2 else distance.double().unsqueeze(1))
-        if self.shape.gives == "buckets":
+        answer = self.callee.tensor(self.callee.call(*self.form.call.arguments(values))).detach()
+        if self.form.returns == "slopes" and "distance" not in self.form.call.roles and answer.ndim < 3:
+            rates = answer.double().abs().reshape(-1, 1, 1)
+            return -rates * (distance.double()[None, None] if distance.ndim == 2 else distance.double().unsqueeze(1))
+        if self.form.returns == "buckets":
             return answer.reshape(1, 1, *distance.shape[-2:])
         return _four_axes(answer, self.settings.num_heads, query_positions.shape[-1], key_positions.shape[-1])
 
-    def _can(self, shape: BiasShape, query_positions: Tensor, key_positions: Tensor, dtype: torch.dtype) -> None:
-        roles = shape.plan.roles
+    def _check_expressible(self, query_positions: Tensor, key_positions: Tensor, dtype: torch.dtype) -> None:
+        roles = self.roles
         if dtype != torch.float32 and "dtype" not in roles:
-            raise unsupported("it takes no dtype")
-        if "query_positions" in roles or "distance" in roles or shape.gives == "slopes":
+            raise Unsupported("it takes no dtype")
+        if "query_positions" in roles or "distance" in roles or self.asked_form.returns == "slopes":
             return
         if max(query_positions.ndim, key_positions.ndim) == 2 and "key_mask" not in roles:
-            raise unsupported("it takes no positions that differ from row to row")
+            raise Unsupported("it takes no positions that differ from row to row")
         row = key_positions[-1] if key_positions.ndim == 2 else key_positions
         if key_positions.ndim == 1 and (int(row[0]) != 0 or not bool((row.diff() == 1).all())):
-            raise unsupported("it takes lengths, so keys are counted from 0")
+            raise Unsupported("it takes lengths, so keys are counted from 0")
         asked = query_positions[-1] if query_positions.ndim == 2 else query_positions
         aligned = bool((asked == row[len(row) - len(asked) :]).all())
         if not aligned or (len(asked) != len(row) and "query_length" not in roles and "key_mask" not in roles):
-            raise unsupported("it takes one length, as many queries as keys")
+            raise Unsupported("it takes one length, as many queries as keys")
 
 
-class _Direct(nn.Module):
+class _WithDtype(nn.Module):
     """A fault with or without a dtype of its own: without, its result is rounded to the one asked for."""
 
-    def __init__(self, made: Any) -> None:
+    def __init__(self, wrong: Any) -> None:
         super().__init__()
-        called = made.forward if isinstance(made, nn.Module) else made
-        self.made, self.rounds = made, "dtype" in inspect.signature(called).parameters
+        called = wrong.forward if isinstance(wrong, nn.Module) else wrong
+        self.wrong, self.rounds = wrong, "dtype" in inspect.signature(called).parameters
 
     def forward(self, query_positions: Tensor, key_positions: Tensor, dtype: torch.dtype) -> Tensor:
         if self.rounds:
-            return self.made(query_positions, key_positions, dtype)
-        answer: Tensor = self.made(query_positions, key_positions)
+            return self.wrong(query_positions, key_positions, dtype)
+        answer: Tensor = self.wrong(query_positions, key_positions)
         return answer.to(dtype) if answer.is_floating_point() else answer
 
 
@@ -157,23 +135,23 @@ def _four_axes(answer: Tensor, num_heads: int, tokens: int, keys: int) -> Tensor
     elif answer.ndim == 2:
         result = answer[None, None]
     else:
-        raise unsupported(f"it returned a tensor of shape {shape}")
+        raise Unsupported(f"it returned a tensor of shape {shape}")
     if result.shape[1] not in (1, num_heads) or result.shape[2] not in (1, tokens) or result.shape[3] not in (1, keys):
-        raise unsupported(
+        raise Unsupported(
             f"it returned a tensor of shape {shape}, no bias for {num_heads} heads, {tokens} queries, {keys} keys"
         )
     return result.expand(-1, max(result.shape[1], num_heads), tokens, keys)
 
 
 def adapt_bias(subject: Any, settings: BiasSettings, *, seconds: float = 10.0) -> BiasSubject:
-    """The subject in one shape, found by trying.
+    """The adapted subject; how to call it is found out by trying.
 
     Raises:
         ArgumentError: no way fits; the message shows what was tried.
     """
-    native = Native(subject, seconds)
-    shapes = (shape for plan in plans(native.targets[0], _KNOWN, _GUESSES) for shape in _shapes(plan, settings))
-    candidates = (BiasSubject(native, shape, settings, _assumed(shape)) for shape in shapes)
+    callee = Callee(subject, seconds)
+    forms = (form for call in calls(callee.targets[0], _KNOWN, _GUESSES) for form in _forms(call, settings))
+    candidates = (BiasSubject(callee, form, settings, _assumed(form)) for form in forms)
     return best_of(
         candidates,
         lambda candidate: (_score(candidate.fresh(), settings), candidate),
@@ -183,32 +161,32 @@ def adapt_bias(subject: Any, settings: BiasSettings, *, seconds: float = 10.0) -
     )[1]
 
 
-def _assumed(shape: BiasShape) -> tuple[str, ...]:
-    if "length" in shape.plan.roles or "query_length" in shape.plan.roles:
+def _assumed(form: BiasForm) -> tuple[str, ...]:
+    if "length" in form.call.roles or "query_length" in form.call.roles:
         return ("the last query stands at the last key",)
-    if "key_mask" in shape.plan.roles:
+    if "key_mask" in form.call.roles:
         return ("the mask is of keys, ones for real tokens",)
     return ()
 
 
-def _shapes(plan: Plan, settings: BiasSettings) -> list[BiasShape]:
-    if plan.roles == ("num_heads",):
-        return [BiasShape(plan, "slopes")]
-    if "distance" in plan.roles:
-        gives = ("buckets", "bias") if settings.rule == "t5" else ("bias",)
-        return [BiasShape(plan, told, sign) for told in gives for sign in (1, -1)]
-    return [BiasShape(plan)]
+def _forms(call: Call, settings: BiasSettings) -> list[BiasForm]:
+    if call.roles == ("num_heads",):
+        return [BiasForm(call, "slopes")]
+    if "distance" in call.roles:
+        returns = ("buckets", "bias") if settings.rule == "t5" else ("bias",)
+        return [BiasForm(call, what, sign) for what in returns for sign in (1, -1)]
+    return [BiasForm(call)]
 
 
 def _score(candidate: BiasSubject, settings: BiasSettings) -> int:
     """2: falls with the distance as expected of the rule; 1: answers in the right shape."""
     steps = torch.arange(6)
     answer = candidate(steps, steps)
-    if candidate.shape.gives == "slopes" and answer.shape[1] != settings.num_heads:
-        raise unsupported(f"it returned {answer.shape[1]} slopes")
-    if candidate.shape.gives == "buckets":
+    if candidate.form.returns == "slopes" and answer.shape[1] != settings.num_heads:
+        raise Unsupported(f"it returned {answer.shape[1]} slopes")
+    if candidate.form.returns == "buckets":
         if answer.is_floating_point():
-            raise unsupported("it returned fractions, no buckets")
+            raise Unsupported("it returned fractions, no buckets")
         ahead, behind = answer[0, 0, 0, 5], answer[0, 0, 5, 0]
         return 2 if int(ahead) > int(behind) or not settings.bidirectional else 1
     if settings.rule == "alibi":

@@ -10,10 +10,9 @@ import torch
 from torch import Tensor, nn
 
 from ordinate.errors import ArgumentError
-from ordinate.verify.adapters.native import Native, parameters
-from ordinate.verify.adapters.roles import ROLES
-from ordinate.verify.limits import Overtime
-from ordinate.verify.seen import unsupported
+from ordinate.verify.adapters.calling import ROLES, Callee, Subject, parameters
+from ordinate.verify.limits import TimeLimitExceeded
+from ordinate.verify.observation import Unsupported, describe_error
 
 __all__ = ["DecoderSettings", "DecoderSubject", "adapt_decoder"]
 
@@ -30,23 +29,13 @@ class DecoderSettings:
     allowed: float = 2e-3
 
 
-class DecoderSubject:
-    """A decoder in one shape: `logits(tokens, positions, key_mask)`, and `decoded(tokens, prefill)` through its cache."""
+class DecoderSubject(Subject):
+    """A decoder: `logits(tokens, positions, key_mask)`, and `decoded(tokens, prefill)` through its cache."""
 
-    def __init__(self, native: Native, settings: DecoderSettings, names: dict[str, str | None]) -> None:
-        self.native, self.settings, self.names = native, settings, names
-        self.assumed: tuple[str, ...] = ()
-        self.remembered: dict[str, Any] = {}
-
-    def fresh(self) -> DecoderSubject:
-        """The same subject with state of its own."""
-        return DecoderSubject(self.native.fresh(), self.settings, self.names)
-
-    @property
-    def words(self) -> str:
-        """How it is called."""
-        told = [role for role in ("tokens", "positions", "key_mask", "cache") if self.names.get(role) or role == "tokens"]
-        return f"({', '.join(told)})"
+    def __init__(self, callee: Callee, settings: DecoderSettings, names: dict[str, str | None]) -> None:
+        roles = [role for role in ("tokens", "positions", "key_mask", "cache") if names.get(role) or role == "tokens"]
+        super().__init__(callee, f"({', '.join(roles)})", settings)
+        self.names = names
 
     def logits(self, tokens: Tensor, positions: Tensor | None = None, key_mask: Tensor | None = None) -> Tensor:
         """Logits [B, T, V] of tokens [B, T]."""
@@ -65,7 +54,7 @@ class DecoderSubject:
         `step_positions` [B, T] are given to the single tokens in place of `positions`.
         """
         if not self.names.get("cache"):
-            raise unsupported("it has no cache that is known how to use")
+            raise Unsupported("it has no cache that is known how to use")
         cut = None if positions is None else positions[:, :prefill]
         answer = self._run(tokens[:, :prefill], cut, None if key_mask is None else key_mask[:, :prefill], None, keep=True)
         parts = [self._logits(answer, tokens[:, :prefill])]
@@ -84,7 +73,7 @@ class DecoderSubject:
                 continue
             name = self.names.get(role)
             if name is None:
-                raise unsupported("it takes no positions" if role == "positions" else "it takes no mask of keys")
+                raise Unsupported("it takes no positions" if role == "positions" else "it takes no mask of keys")
             named[name] = value.bool() if role == "key_mask" and self.names.get("bool mask") else value
         cache = self.names.get("cache")
         if past is not None and cache:
@@ -93,56 +82,56 @@ class DecoderSubject:
             named["use_cache"] = True
         with torch.no_grad():
             name = self.names.get("tokens")
-            return self.native.call([] if name else [tokens], {**named, **({name: tokens} if name else {})})
+            return self.callee.call([] if name else [tokens], {**named, **({name: tokens} if name else {})})
 
     def _logits(self, answer: Any, tokens: Tensor) -> Tensor:
-        found = getattr(answer, "logits", answer)
-        found = getattr(found, "last_hidden_state", found)
-        found = self.native.tensor(found[0] if isinstance(found, tuple | list) else found)
-        if found.ndim != 3 or found.shape[:2] != tokens.shape:
-            raise unsupported(f"it returned shape {tuple(found.shape)} for tokens {tuple(tokens.shape)}")
-        return found.detach()
+        part = getattr(answer, "logits", answer)
+        part = getattr(part, "last_hidden_state", part)
+        logits = self.callee.tensor(part[0] if isinstance(part, tuple | list) else part)
+        if logits.ndim != 3 or logits.shape[:2] != tokens.shape:
+            raise Unsupported(f"it returned shape {tuple(logits.shape)} for tokens {tuple(tokens.shape)}")
+        return logits.detach()
 
     def _cache(self, answer: Any) -> Any:
         for name in (self.names.get("cache"), *_CACHES):
-            kept = getattr(answer, name or "", None)
-            if kept is not None:
-                return kept
+            cache = getattr(answer, name or "", None)
+            if cache is not None:
+                return cache
         if isinstance(answer, tuple | list) and len(answer) > 1:
             return answer[1]
-        raise unsupported("it gave no cache back")
+        raise Unsupported("it gave no cache back")
 
 
 def adapt_decoder(subject: Any, settings: DecoderSettings, *, seconds: float = 30.0) -> DecoderSubject:
-    """The decoder in one shape, by its parameters' names.
+    """The adapted decoder, by its parameters' names.
 
     Raises:
         ArgumentError: it does not answer tokens [B, T] with logits [B, T, V].
     """
-    native = Native(subject, seconds)
-    native.names = () if isinstance(native.owner, nn.Module) and not inspect.ismethod(subject) else native.names
-    found = {one.name: one for one in parameters(native.targets[0]) or []}
+    callee = Callee(subject, seconds)
+    callee.names = () if isinstance(callee.owner, nn.Module) and not inspect.ismethod(subject) else callee.names
+    present = {one.name: one for one in parameters(callee.targets[0]) or []}
     named: dict[str, str | None] = {}
     for role in ("positions", "key_mask"):
-        named[role] = next((name for name in ROLES[role] if name in found), None)
-    tokens = next((name for name in ROLES["tokens"] if name in found), None)
-    first = next(iter(found), None)
+        named[role] = next((name for name in ROLES[role] if name in present), None)
+    tokens = next((name for name in ROLES["tokens"] if name in present), None)
+    first = next(iter(present), None)
     named["tokens"] = tokens if tokens is not None and tokens != first else None
-    named["cache"] = next((name for name in _CACHES if name in found), None)
-    named["keep"] = "use_cache" if "use_cache" in found else None
+    named["cache"] = next((name for name in _CACHES if name in present), None)
+    named["keep"] = "use_cache" if "use_cache" in present else None
     named["bool mask"] = None
     if named["key_mask"]:
-        named["bool mask"] = "yes" if _wants_bool(DecoderSubject(native, settings, named)) else None
-    adapted = DecoderSubject(native, settings, named)
+        named["bool mask"] = "yes" if _wants_bool(DecoderSubject(callee, settings, named)) else None
+    adapted = DecoderSubject(callee, settings, named)
     try:
         adapted.fresh().logits(torch.zeros(2, 5, dtype=torch.long))
-    except Overtime as problem:
-        raise ArgumentError("subject", expected="an answer", got=str(problem), hint="raise the time limit") from None
-    except Exception as problem:
+    except TimeLimitExceeded as error:
+        raise ArgumentError("subject", expected="an answer", got=str(error), hint="raise the time limit") from None
+    except Exception as error:
         raise ArgumentError(
             "subject",
             expected="a decoder: logits [B, T, V] for tokens [B, T]",
-            got=f"called as {adapted.words}: {type(problem).__name__}: {' '.join(str(problem).split())[:200]}",
+            got=f"called as {adapted.description}: {describe_error(error, 200)}",
             hint="wrap it as fn(tokens, positions, attention_mask)",
         ) from None
     return adapted

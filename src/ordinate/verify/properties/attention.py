@@ -1,4 +1,4 @@
-"""The laws of attention that knows where its tokens are."""
+"""The properties of attention that knows where its tokens are."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import torch
 from torch import Tensor
 
 from ordinate.verify.adapters.attention import AttentionSubject
-from ordinate.verify.properties.compiling import one_compilation
+from ordinate.verify.observation import Comparison, Fact, Observation, Property, Unsupported, finite_fact, unchanged_facts
+from ordinate.verify.properties.shared import compile_property
 from ordinate.verify.references.attention import AttentionSettings, attention
-from ordinate.verify.seen import Compared, Fact, Property, Seen, unsupported
 
 __all__ = ["ATTENTION"]
 
 TOKENS = 9
-ROOM = 3e-5  # softmax of float32 scores of a few units, and a sum of nine products
+TOLERANCE = 3e-5  # softmax of float32 scores of a few units, and a sum of nine products
 AXES = ("row", "head", ("query", range(64)), "channel")
 
 
@@ -32,68 +32,66 @@ def _whole(
     return subject.attend(*inputs, positions, positions, mask)
 
 
-def _answers(subject: AttentionSubject, s: AttentionSettings) -> Seen:
+def _answers(subject: AttentionSubject, s: AttentionSettings) -> Observation:
     steps, fresh = torch.arange(TOKENS), subject.fresh()
     result = _whole(fresh, _inputs(s), steps)
-    facts = [
-        Fact(bool(result.isfinite().all()), f"{int((~result.isfinite()).sum())} of {result.numel()} numbers are not finite")
-    ]
-    if fresh.native.spoken:
-        facts.append(Fact(False, f"it came back as {fresh.native.spoken[0]}, not as a tensor"))
+    facts = [finite_fact(result)]
+    if fresh.callee.foreign_types:
+        facts.append(Fact(False, f"it came back as {fresh.callee.foreign_types[0]}, not as a tensor"))
     facts.append(Fact(result.dtype == torch.float32, f"float32 came back as {result.dtype}"))
-    return Seen(facts=facts, traces=[result], note="finite, in the shape and dtype of the queries")
+    return Observation(facts=facts, traces=[result], note="finite, in the shape and dtype of the queries")
 
 
-def _published(subject: AttentionSubject, s: AttentionSettings) -> Seen:
+def _published(subject: AttentionSubject, s: AttentionSettings) -> Observation:
     if s.encoding is None:
-        raise unsupported("no encoding was stated")
+        raise Unsupported("no encoding was stated")
     inputs, steps = _inputs(s), torch.arange(TOKENS)
     got, expected = _whole(subject.fresh(), inputs, steps), attention(*inputs, steps, steps, s)
-    return Seen([Compared("output beside the formula", got, expected, ROOM, AXES)])
+    return Observation([Comparison("output beside the formula", got, expected, TOLERANCE, AXES)])
 
 
-def _causal(subject: AttentionSubject, s: AttentionSettings) -> Seen:
+def _causal(subject: AttentionSubject, s: AttentionSettings) -> Observation:
     if not s.causal:
-        raise unsupported("it is not causal")
+        raise Unsupported("it is not causal")
     inputs, steps = _inputs(s), torch.arange(TOKENS)
     before = _whole(subject.fresh(), inputs, steps)
     other = tuple(x.clone() for x in inputs)
     for x in other:
         x[:, :, 5:] += 3.0
     after = _whole(subject.fresh(), (other[0], other[1], other[2]), steps)
-    return Seen(
-        [Compared("output before the sixth token was changed", after[:, :, :5], before[:, :, :5].double(), ROOM, AXES)],
+    return Observation(
+        [Comparison("output before the sixth token was changed", after[:, :, :5], before[:, :, :5].double(), TOLERANCE, AXES)],
         traces=[before],
     )
 
 
-def _order(subject: AttentionSubject, s: AttentionSettings) -> Seen:
+def _order(subject: AttentionSubject, s: AttentionSettings) -> Observation:
     """Two past tokens exchanged must change what the last query gets; without positions it does not."""
     if s.encoding == "none":
-        raise unsupported("no encoding is wanted")
+        raise Unsupported("no encoding is wanted")
     query, key, value = _inputs(s)
     steps, swapped = torch.arange(TOKENS), torch.arange(TOKENS)
     swapped[[1, 4]] = swapped[[4, 1]]
     before = _whole(subject.fresh(), (query, key, value), steps)
     after = _whole(subject.fresh(), (query, key[:, :, swapped], value[:, :, swapped]), steps)
     moved = float((after - before)[:, :, -1].abs().max())
-    return Seen(
+    return Observation(
         facts=[Fact(moved > 1e-4, f"two past tokens exchanged move the last output by {moved:.1g}")], traces=[before, after]
     )
 
 
-def _values(subject: AttentionSubject, s: AttentionSettings) -> Seen:
+def _values(subject: AttentionSubject, s: AttentionSettings) -> Observation:
     """Equal values come back as they are: weights sum to 1, and no rotation or mask touches values."""
     query, key, value = _inputs(s)
     steps, same = torch.arange(TOKENS), value[:, :, :1].expand_as(value).contiguous()
     got = _whole(subject.fresh(), (query, key, same), steps)
     expected = same[:, :, :1].repeat_interleave(s.num_heads // s.num_kv_heads, 1).double().expand_as(got)
-    return Seen([Compared("output where all values are one", got, expected, ROOM, AXES)])
+    return Observation([Comparison("output where all values are one", got, expected, TOLERANCE, AXES)])
 
 
-def _grouped(subject: AttentionSubject, s: AttentionSettings) -> Seen:
+def _grouped(subject: AttentionSubject, s: AttentionSettings) -> Observation:
     if s.num_heads == s.num_kv_heads or s.num_kv_heads == 1:
-        raise unsupported("no groups of heads share keys")
+        raise Unsupported("no groups of heads share keys")
     (query, key, value), steps = _inputs(s), torch.arange(TOKENS)
     got = _whole(subject.fresh(), (query, key, value), steps)
     shared = s.num_heads // s.num_kv_heads
@@ -102,18 +100,20 @@ def _grouped(subject: AttentionSubject, s: AttentionSettings) -> Seen:
         keys, values = (x[:, group : group + 1].expand(-1, s.num_kv_heads, -1, -1) for x in (key, value))
         alone = _whole(subject.fresh(), (query, keys, values), steps)
         expected.append(alone[:, group * shared : (group + 1) * shared])
-    return Seen([Compared("output beside each group of heads alone", got, torch.cat(expected, 1).double(), ROOM, AXES)])
+    return Observation(
+        [Comparison("output beside each group of heads alone", got, torch.cat(expected, 1).double(), TOLERANCE, AXES)]
+    )
 
 
-def _shift(subject: AttentionSubject, s: AttentionSettings) -> Seen:
+def _shift(subject: AttentionSubject, s: AttentionSettings) -> Observation:
     inputs, steps = _inputs(s), torch.arange(TOKENS)
     near, far = _whole(subject.fresh(), inputs, steps), _whole(subject.fresh(), inputs, steps + 100)
-    return Seen([Compared("output after a shift of all positions by 100", far, near.double(), 1e-3, AXES)])
+    return Observation([Comparison("output after a shift of all positions by 100", far, near.double(), 1e-3, AXES)])
 
 
-def _decode(subject: AttentionSubject, s: AttentionSettings) -> Seen:
+def _decode(subject: AttentionSubject, s: AttentionSettings) -> Observation:
     if not s.causal:
-        raise unsupported("it is not causal")
+        raise Unsupported("it is not causal")
     (query, key, value), steps = _inputs(s), torch.arange(TOKENS)
     whole, running, parts = _whole(subject.fresh(), (query, key, value), steps), subject.fresh(), []
     for t in (5, 6, TOKENS - 1):
@@ -125,22 +125,28 @@ def _decode(subject: AttentionSubject, s: AttentionSettings) -> Seen:
         )
     picked = torch.tensor([5, 6, TOKENS - 1])
     axes = ("row", "head", ("query", picked.tolist()), "channel")
-    return Seen(
-        [Compared("output of single queries behind their keys", torch.cat(parts, 2), whole[:, :, picked].double(), ROOM, axes)]
+    return Observation(
+        [
+            Comparison(
+                "output of single queries behind their keys", torch.cat(parts, 2), whole[:, :, picked].double(), TOLERANCE, axes
+            )
+        ]
     )
 
 
-def _chunk(subject: AttentionSubject, s: AttentionSettings) -> Seen:
+def _chunk(subject: AttentionSubject, s: AttentionSettings) -> Observation:
     if not s.causal:
-        raise unsupported("it is not causal")
+        raise Unsupported("it is not causal")
     (query, key, value), steps = _inputs(s), torch.arange(TOKENS)
     whole = _whole(subject.fresh(), (query, key, value), steps)
     got = subject.fresh().attend(query[:, :, 5:], key, value, steps[5:], steps, torch.ones(2, TOKENS, dtype=torch.long))
     axes = ("row", "head", ("query", range(5, TOKENS)), "channel")
-    return Seen([Compared("output of the last four queries over all keys", got, whole[:, :, 5:].double(), ROOM, axes)])
+    return Observation(
+        [Comparison("output of the last four queries over all keys", got, whole[:, :, 5:].double(), TOLERANCE, axes)]
+    )
 
 
-def _padding(subject: AttentionSubject, s: AttentionSettings) -> Seen:
+def _padding(subject: AttentionSubject, s: AttentionSettings) -> Observation:
     inputs = _inputs(s)
     mask = torch.ones(2, TOKENS, dtype=torch.long)
     mask[0, :2] = 0
@@ -154,88 +160,83 @@ def _padding(subject: AttentionSubject, s: AttentionSettings) -> Seen:
     alone = _whole(
         subject.fresh(), (inputs[0][1:, :, 4:], inputs[1][1:, :, 4:], inputs[2][1:, :, 4:]), torch.arange(TOKENS - 4)
     )
-    return Seen([Compared("output of a row behind four tokens of padding", padded, alone.double(), ROOM, AXES)])
+    return Observation([Comparison("output of a row behind four tokens of padding", padded, alone.double(), TOLERANCE, AXES)])
 
 
-def _neighbour(subject: AttentionSubject, s: AttentionSettings) -> Seen:
+def _neighbour(subject: AttentionSubject, s: AttentionSettings) -> Observation:
     inputs, steps = _inputs(s), torch.arange(TOKENS)
     other = tuple(x.clone() for x in inputs)
     for x in other:
         x[1] *= 50
     got = _whole(subject.fresh(), (other[0], other[1], other[2]), steps)[:1]
     alone = _whole(subject.fresh(), (inputs[0][:1], inputs[1][:1], inputs[2][:1]), steps)
-    return Seen([Compared("output of a row beside large numbers", got, alone.double(), ROOM, AXES)])
+    return Observation([Comparison("output of a row beside large numbers", got, alone.double(), TOLERANCE, AXES)])
 
 
-def _earlier(subject: AttentionSubject, s: AttentionSettings) -> Seen:
+def _earlier(subject: AttentionSubject, s: AttentionSettings) -> Observation:
     inputs, steps, running = _inputs(s), torch.arange(TOKENS), subject.fresh()
     first = _whole(running, inputs, steps)
     _whole(running, _inputs(s, 20, seed=2), torch.arange(20))
     _whole(running, _inputs(s, 3, seed=3), torch.arange(3))
-    return Seen([Compared("output after a longer call", _whole(running, inputs, steps), first.double(), ROOM, AXES)])
+    return Observation(
+        [Comparison("output after a longer call", _whole(running, inputs, steps), first.double(), TOLERANCE, AXES)]
+    )
 
 
-def _equal_sizes(subject: AttentionSubject, s: AttentionSettings) -> Seen:
+def _equal_sizes(subject: AttentionSubject, s: AttentionSettings) -> Observation:
     if not s.causal:
-        raise unsupported("it is not causal, so a row cut short is another row")
+        raise Unsupported("it is not causal, so a row cut short is another row")
     size = s.num_heads
     inputs, steps = _inputs(s, TOKENS, size), torch.arange(TOKENS)
     whole = _whole(subject.fresh(), inputs, steps)[:, :, :size]
     cut = (inputs[0][:, :, :size], inputs[1][:, :, :size], inputs[2][:, :, :size])
     got = _whole(subject.fresh(), cut, steps[:size])
-    return Seen([Compared(f"output of {size} rows of {size} tokens with {size} heads", got, whole.double(), ROOM, AXES)])
+    return Observation(
+        [Comparison(f"output of {size} rows of {size} tokens with {size} heads", got, whole.double(), TOLERANCE, AXES)]
+    )
 
 
-def _untouched(subject: AttentionSubject, s: AttentionSettings) -> Seen:
+def _untouched(subject: AttentionSubject, s: AttentionSettings) -> Observation:
     inputs = _inputs(s)
     before = [x.clone() for x in inputs]
     _whole(subject.fresh(), inputs, torch.arange(TOKENS))
-    facts = [
-        Fact(torch.equal(now, then), f"the {name} was changed in place")
-        for name, now, then in zip(("query", "key", "value"), inputs, before, strict=True)
-    ]
-    return Seen(facts=facts, note="queries, keys and values are as they were")
+    names = ("the query was", "the key was", "the value was")
+    return unchanged_facts(names, inputs, before, "queries, keys and values are as they were")
 
 
-def _gradients(subject: AttentionSubject, s: AttentionSettings) -> Seen:
+def _gradients(subject: AttentionSubject, s: AttentionSettings) -> Observation:
     """The gradients of a weighted sum of outputs, beside those of the formula in float64."""
     if s.encoding is None:
-        raise unsupported("no encoding was stated")
+        raise Unsupported("no encoding was stated")
     steps, weight = torch.arange(TOKENS), _inputs(s, seed=5)[0]
-    given = tuple(x.requires_grad_() for x in _inputs(s))
-    result = _whole(subject.fresh(), (given[0], given[1], given[2]), steps)
+    inputs = tuple(x.requires_grad_() for x in _inputs(s))
+    result = _whole(subject.fresh(), (inputs[0], inputs[1], inputs[2]), steps)
     if not result.requires_grad:
-        return Seen(facts=[Fact(False, "the result carries no gradient")])
-    got = torch.autograd.grad((weight * result).sum(), given, allow_unused=True)
-    wide = tuple(x.detach().double().requires_grad_() for x in given)
+        return Observation(facts=[Fact(False, "the result carries no gradient")])
+    got = torch.autograd.grad((weight * result).sum(), inputs, allow_unused=True)
+    wide = tuple(x.detach().double().requires_grad_() for x in inputs)
     formula = attention(wide[0], wide[1], wide[2], steps, steps, s)
     expected = torch.autograd.grad((weight.double() * formula).sum(), wide)
     names = ("query", "key", "value")
     facts = [Fact(one is not None, f"no gradient reaches the {name}") for name, one in zip(names, got, strict=True)]
-    compared = [
-        Compared(
+    comparisons = [
+        Comparison(
             f"gradient of the {name} beside the formula's",
             one,
             wanted,
-            10 * ROOM,
+            10 * TOLERANCE,
             ("row", "head", ("token", range(64)), "channel"),
         )
         for name, one, wanted in zip(names, got, expected, strict=True)
         if one is not None
     ]
-    return Seen(compared, facts)
+    return Observation(comparisons, facts)
 
 
-def _compiled(subject: AttentionSubject, s: AttentionSettings) -> Seen:
-    native = subject.native.fresh()
-    running = subject.of(native)
-
-    def at(length: int) -> list[Compared]:
-        inputs, steps = _inputs(s, length), torch.arange(length)
-        got, expected = _whole(running, inputs, steps), _whole(subject.fresh(), inputs, steps)
-        return [Compared(f"compiled output of {length} tokens", got, expected.double(), 2 * ROOM, AXES)]
-
-    return one_compilation(native, at)
+def _at_length(subject: AttentionSubject, compiled: AttentionSubject, s: AttentionSettings, length: int) -> Comparison:
+    inputs, steps = _inputs(s, length), torch.arange(length)
+    got, expected = _whole(compiled, inputs, steps), _whole(subject.fresh(), inputs, steps)
+    return Comparison(f"compiled output of {length} tokens", got, expected.double(), 2 * TOLERANCE, AXES)
 
 
 ATTENTION = (
@@ -254,5 +255,5 @@ ATTENTION = (
     Property("equal-sizes", "As many heads as tokens as rows confuse no axis", _equal_sizes),
     Property("input-untouched", "Inputs are as before the call", _untouched),
     Property("gradients", "The gradients are those of the formula", _gradients),
-    Property("compile", "One compilation serves every length", _compiled, cheap=False),
+    compile_property(_at_length),
 )

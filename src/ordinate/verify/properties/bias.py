@@ -1,4 +1,4 @@
-"""The laws of biases: compared through softmax, so that a constant added to a row counts for nothing."""
+"""The properties of biases: compared through softmax, so that a constant added to a row counts for nothing."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ import torch
 from torch import Tensor
 
 from ordinate.verify.adapters.bias import BiasSubject
-from ordinate.verify.properties.compiling import one_compilation
-from ordinate.verify.properties.modules import cast_and_back, copied, emptied, exact_in_half, state_fact
+from ordinate.verify.observation import Comparison, Fact, Observation, Property, Unsupported
+from ordinate.verify.properties.shared import compile_property, left_padded, module_properties
 from ordinate.verify.references.biases import BiasSettings, bias, bucket, slopes
-from ordinate.verify.seen import Compared, Fact, Property, Seen, unsupported
 
 __all__ = ["BIAS", "BUCKETS"]
 
@@ -30,7 +29,7 @@ def _relative(values: Tensor, settings: BiasSettings, queries: Tensor, keys: Ten
     return result.masked_fill(~(visible if visible.ndim == 2 else visible.unsqueeze(1)), 0.0)
 
 
-def _shown(keys: Tensor) -> tuple[Any, ...]:
+def _axes(keys: Tensor) -> tuple[Any, ...]:
     return ("row", "head", "query", ("key", keys.tolist() if keys.ndim == 1 else range(keys.shape[-1])))
 
 
@@ -39,34 +38,34 @@ def _bound(expected: Tensor, unit: float = 2.0**-24, extent: float = 0.0) -> Ten
     return 8 * unit * (expected.abs() + extent) + 1e-7
 
 
-def _answers(subject: BiasSubject, settings: BiasSettings) -> Seen:
+def _answers(subject: BiasSubject, settings: BiasSettings) -> Observation:
     steps = torch.arange(TOKENS)
     fresh = subject.fresh()
     values = fresh(steps, steps)
     visible = steps.unsqueeze(-1) >= steps if settings.causal else torch.ones(TOKENS, TOKENS, dtype=torch.bool)
     facts = [Fact(bool(values[..., visible].isfinite().all()), "a visible pair has a bias that is not finite")]
-    if fresh.native.spoken:
-        facts.append(Fact(False, f"it came back as {fresh.native.spoken[0]}, not as a tensor"))
+    if fresh.callee.foreign_types:
+        facts.append(Fact(False, f"it came back as {fresh.callee.foreign_types[0]}, not as a tensor"))
     facts.append(Fact(not values.is_meta and values.device.type == "cpu", f"it came back on {values.device}"))
-    return Seen(
+    return Observation(
         facts=facts,
         traces=[_relative(values.nan_to_num(), settings, steps, steps)],
         note="every visible pair has a finite bias",
     )
 
 
-def _published(subject: BiasSubject, settings: BiasSettings) -> Seen:
+def _published(subject: BiasSubject, settings: BiasSettings) -> Observation:
     steps = torch.arange(TOKENS)
     got = _relative(subject.fresh()(steps, steps), settings, steps, steps)
     if settings.rule == "t5":
         return _by_buckets(subject, settings)
     if settings.rule is None:
-        raise unsupported("no rule was stated")
+        raise Unsupported("no rule was stated")
     expected = _relative(bias(steps, steps, settings)[None], settings, steps, steps).expand_as(got)
-    return Seen([Compared("bias minus the query's own", got, expected, _bound(expected, 2.0**-22), _shown(steps))])
+    return Observation([Comparison("bias minus the query's own", got, expected, _bound(expected, 2.0**-22), _axes(steps))])
 
 
-def _by_buckets(subject: BiasSubject, settings: BiasSettings) -> Seen:
+def _by_buckets(subject: BiasSubject, settings: BiasSettings) -> Observation:
     """Distances of one bucket share a bias; the next bucket has another."""
     reach = settings.max_distance + 8
     steps = torch.arange(reach)
@@ -82,25 +81,25 @@ def _by_buckets(subject: BiasSubject, settings: BiasSettings) -> Seen:
     ahead = values[0]
     if settings.bidirectional:
         jumps += [-distance for distance in range(1, 4) if float(ahead[distance]) == float(row[distance])]
-    compared = Compared("bias beside that of the same bucket", row, expected, 1e-6, (("distance", range(reach)),))
-    words = (
+    comparison = Comparison("bias beside that of the same bucket", row, expected, 1e-6, (("distance", range(reach)),))
+    says = (
         f"distances {jumps[:4]} share a bias with the bucket before, or with the other direction"
         if jumps
         else "each bucket has its own"
     )
-    return Seen([compared], [Fact(not jumps, words)], traces=[ahead])
+    return Observation([comparison], [Fact(not jumps, says)], traces=[ahead])
 
 
-def _numbers(subject: BiasSubject, settings: BiasSettings) -> Seen:
+def _numbers(subject: BiasSubject, settings: BiasSettings) -> Observation:
     reach = settings.max_distance + 8
     distances = list(range(-reach if settings.bidirectional else -3, reach + 1))
     queries, keys = torch.tensor([reach]), reach - torch.tensor(distances)
     got = subject.fresh()(queries, keys)[0, 0, 0]
     expected = torch.tensor([bucket(distance, settings) for distance in distances], dtype=torch.float64)
-    return Seen([Compared("bucket", got, expected, 0.0, (("distance", distances),))])
+    return Observation([Comparison("bucket", got, expected, 0.0, (("distance", distances),))])
 
 
-def _distance(subject: BiasSubject, settings: BiasSettings) -> Seen:
+def _distance(subject: BiasSubject, settings: BiasSettings) -> Observation:
     steps = torch.arange(TOKENS)
     values = _relative(subject.fresh()(steps, steps), settings, steps, steps)
     expected = values.clone()
@@ -109,145 +108,114 @@ def _distance(subject: BiasSubject, settings: BiasSettings) -> Seen:
             other = TOKENS - 1 - (query - key) if query >= key else 0
             source = values[..., TOKENS - 1, other] if query >= key else values[..., 0, key - query]
             expected[..., query, key] = source if query >= key or not settings.causal else 0.0
-    return Seen(
+    return Observation(
         [
-            Compared(
+            Comparison(
                 "bias minus the query's own, beside that of the same distance",
                 values,
                 expected,
                 _bound(expected, 2.0**-22, TOKENS),
-                _shown(steps),
+                _axes(steps),
             )
         ]
     )
 
 
-def _shifted(subject: BiasSubject, settings: BiasSettings) -> Seen:
+def _shifted(subject: BiasSubject, settings: BiasSettings) -> Observation:
     steps = torch.arange(TOKENS)
     near = _relative(subject.fresh()(steps, steps), settings, steps, steps)
     far = _relative(subject.fresh()(steps + 1000, steps + 1000), settings, steps, steps)
-    return Seen(
-        [Compared("bias after a shift of all positions by 1,000", far, near, _bound(near, 2.0**-22, 1000.0), _shown(steps))]
+    return Observation(
+        [Comparison("bias after a shift of all positions by 1,000", far, near, _bound(near, 2.0**-22, 1000.0), _axes(steps))]
     )
 
 
-def _decode(subject: BiasSubject, settings: BiasSettings) -> Seen:
+def _decode(subject: BiasSubject, settings: BiasSettings) -> Observation:
     steps, running = torch.arange(TOKENS), subject.fresh()
     whole = _relative(subject.fresh()(steps, steps), settings, steps, steps)
-    compared = []
+    comparisons = []
     for last in (4, TOKENS - 1):
         keys = steps[: last + 1]
         got = _relative(running(keys[last:], keys), settings, keys[last:], keys)
         expected = whole[:, :, last : last + 1, : last + 1]
-        compared.append(
-            Compared(f"bias of one query behind {last} keys", got, expected, _bound(expected, 2.0**-22, TOKENS), _shown(keys))
+        comparisons.append(
+            Comparison(f"bias of one query behind {last} keys", got, expected, _bound(expected, 2.0**-22, TOKENS), _axes(keys))
         )
-    return Seen(compared)
+    return Observation(comparisons)
 
 
-def _padding(subject: BiasSubject, settings: BiasSettings) -> Seen:
-    mask = torch.ones(2, 9, dtype=torch.long)
-    mask[1, :4] = 0
-    positions = (mask.cumsum(-1) - 1).clamp_min(0)
+def _padding(subject: BiasSubject, settings: BiasSettings) -> Observation:
+    mask, positions = left_padded()
     values = subject.fresh()(positions, positions, key_mask=mask)
     if values.shape[0] != 2:
-        raise unsupported("it has one bias for all rows")
+        raise Unsupported("it has one bias for all rows")
     steps = torch.arange(5)
     got = _relative(values[1:, :, 4:, 4:], settings, steps, steps)
     expected = _relative(subject.fresh()(steps, steps), settings, steps, steps)
-    return Seen(
-        [Compared("bias of a row behind four tokens of padding", got, expected, _bound(expected, 2.0**-22, 9.0), _shown(steps))]
+    return Observation(
+        [
+            Comparison(
+                "bias of a row behind four tokens of padding", got, expected, _bound(expected, 2.0**-22, 9.0), _axes(steps)
+            )
+        ]
     )
 
 
-def _earlier(subject: BiasSubject, settings: BiasSettings) -> Seen:
+def _earlier(subject: BiasSubject, settings: BiasSettings) -> Observation:
     steps, running = torch.arange(TOKENS), subject.fresh()
     first = _relative(running(steps, steps), settings, steps, steps)
     running(torch.arange(40), torch.arange(40))
     running(torch.arange(3), torch.arange(3))
     again = _relative(running(steps, steps), settings, steps, steps)
-    return Seen(
-        [Compared("bias after a longer call, beside before", again, first, _bound(first, 2.0**-22, 40.0), _shown(steps))]
+    return Observation(
+        [Comparison("bias after a longer call, beside before", again, first, _bound(first, 2.0**-22, 40.0), _axes(steps))]
     )
 
 
-def _equal_sizes(subject: BiasSubject, settings: BiasSettings) -> Seen:
+def _equal_sizes(subject: BiasSubject, settings: BiasSettings) -> Observation:
     size = settings.num_heads
     steps, longer = torch.arange(size), torch.arange(size + 5)
     whole = _relative(subject.fresh()(longer, longer), settings, longer, longer)[..., :size, :size]
     got = _relative(subject.fresh()(steps, steps), settings, steps, steps)
-    return Seen(
-        [Compared(f"bias of {size} tokens with {size} heads", got, whole, _bound(whole, 2.0**-22, size + 5.0), _shown(steps))]
+    return Observation(
+        [Comparison(f"bias of {size} tokens with {size} heads", got, whole, _bound(whole, 2.0**-22, size + 5.0), _axes(steps))]
     )
 
 
-def _far(subject: BiasSubject, settings: BiasSettings) -> Seen:
+def _far(subject: BiasSubject, settings: BiasSettings) -> Observation:
     if settings.rule != "alibi":
-        raise unsupported("only ALiBi's bias grows with the distance")
+        raise Unsupported("only ALiBi's bias grows with the distance")
     length = 2048
     keys = torch.arange(length)
     got = _relative(subject.fresh()(keys[-1:], keys), settings, keys[-1:], keys)[..., -16:]
     expected = _relative(bias(keys[-1:], keys, settings)[None], settings, keys[-1:], keys)[..., -16:].expand_as(got)
     whole = torch.tensor(slopes(settings.num_heads, settings.slopes), dtype=torch.float64).reshape(-1, 1, 1) * length
     bound = 8 * 2.0**-24 * (expected.abs() + whole) + 1e-7  # the absolute form carries the whole length, and its rounding
-    return Seen([Compared("bias of the last 16 of 2,048 keys", got, expected, bound, _shown(keys[-16:]))])
+    return Observation([Comparison("bias of the last 16 of 2,048 keys", got, expected, bound, _axes(keys[-16:]))])
 
 
-def _half(subject: BiasSubject, settings: BiasSettings) -> Seen:
+def _half(subject: BiasSubject, settings: BiasSettings) -> Observation:
     if settings.rule != "alibi":
-        raise unsupported("only ALiBi's bias grows with the distance")
+        raise Unsupported("only ALiBi's bias grows with the distance")
     keys = torch.arange(2048)
     got = _relative(subject.fresh()(keys[-1:], keys, torch.bfloat16), settings, keys[-1:], keys)[..., -16:]
     expected = _relative(bias(keys[-1:], keys, settings)[None], settings, keys[-1:], keys)[..., -16:].expand_as(got)
     bound = 2.0**-7 * expected.abs() + 1e-6  # formed from the distance: a slope, a product, each rounded
-    return Seen([Compared("bias in bfloat16 of the last 16 of 2,048 keys", got, expected, bound, _shown(keys[-16:]))])
+    return Observation([Comparison("bias in bfloat16 of the last 16 of 2,048 keys", got, expected, bound, _axes(keys[-16:]))])
 
 
-def _compared(subject: BiasSubject, other: BiasSubject, settings: BiasSettings, what: str) -> Seen:
+def _beside(before: BiasSubject, after: BiasSubject, settings: BiasSettings, what: str) -> Observation:
     steps = torch.arange(TOKENS)
-    before, after = subject.fresh()(steps, steps), other(steps, steps)
-    b, a = (_relative(values, settings, steps, steps) for values in (before, after))
-    return Seen([Compared(what, a, b, _bound(b, 2.0**-22, TOKENS), _shown(steps))])
+    b, a = (_relative(one(steps, steps), settings, steps, steps) for one in (before, after))
+    return Observation([Comparison(what, a, b, _bound(b, 2.0**-22, TOKENS), _axes(steps))])
 
 
-def _cast(subject: BiasSubject, settings: BiasSettings) -> Seen:
-    exact = exact_in_half(subject.native)
-    return _compared(subject.of(exact), subject.of(cast_and_back(exact)), settings, "bias after module.bfloat16().float()")
+def _at_length(subject: BiasSubject, compiled: BiasSubject, settings: BiasSettings, length: int) -> Comparison:
+    steps = torch.arange(length)
+    expected, got = (_relative(one(steps, steps), settings, steps, steps) for one in (subject.fresh(), compiled))
+    bound = 2 * _bound(expected, 2.0**-22, length)
+    return Comparison(f"compiled bias of {length} tokens", got, expected, bound, _axes(steps))
 
-
-def _meta(subject: BiasSubject, settings: BiasSettings) -> Seen:
-    return _compared(
-        subject, subject.of(emptied(subject.native)), settings, "bias after to('meta'), to_empty and load_state_dict"
-    )
-
-
-def _state(subject: BiasSubject, settings: BiasSettings) -> Seen:
-    return Seen(facts=[state_fact(subject.native)])
-
-
-def _copies(subject: BiasSubject, settings: BiasSettings) -> Seen:
-    return _compared(subject, subject.of(copied(subject.native)), settings, "bias of a copy")
-
-
-def _compiled(subject: BiasSubject, settings: BiasSettings) -> Seen:
-    native = subject.native.fresh()
-    running = subject.of(native)
-
-    def at(length: int) -> list[Compared]:
-        steps = torch.arange(length)
-        expected, got = (_relative(one(steps, steps), settings, steps, steps) for one in (subject.fresh(), running))
-        what = f"compiled bias of {length} tokens"
-        return [Compared(what, got, expected, 2 * _bound(expected, 2.0**-22, length), _shown(steps))]
-
-    return one_compilation(native, at)
-
-
-_MODULE = (
-    Property("module-cast", "A cast of the module and back spoils no slope or bucket", _cast),
-    Property("meta-device", "Built on the meta device and loaded, it is the same", _meta),
-    Property("state-dict", "The state dict holds what is learned and no table", _state),
-    Property("copies", "A copy gives the same", _copies),
-)
 
 BIAS = (
     Property("answers-in-kind", "Every visible pair has a finite bias", _answers),
@@ -260,8 +228,8 @@ BIAS = (
     Property("equal-sizes", "As many heads as tokens confuse no axis", _equal_sizes),
     Property("far-positions", "Near keys of a far query are told apart exactly", _far),
     Property("half-precision", "In bfloat16 near keys of a far query are told apart", _half),
-    *_MODULE,
-    Property("compile", "One compilation serves every length", _compiled, cheap=False),
+    *module_properties("bias", _beside, "no slope or bucket"),
+    compile_property(_at_length),
 )
 
 BUCKETS = (Property("published-rule", "Every distance falls into its published bucket", _numbers),)

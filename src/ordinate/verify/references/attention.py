@@ -6,27 +6,29 @@ Source: Vaswani et al. 2017, arXiv 1706.03762, eq. 1; Ainslie et al. 2023, arXiv
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import torch
 from torch import Tensor
 
+from ordinate.arguments import check_choice
 from ordinate.errors import ArgumentError
+from ordinate.verify.references import Settings
 from ordinate.verify.references.biases import BiasSettings, bias
-from ordinate.verify.references.rotation import Layout, RotarySettings, turned
+from ordinate.verify.references.rotation import Layout, RotarySettings, rotated
 
 __all__ = ["AttentionSettings", "attention", "positioned", "visible"]
 
 
 @dataclass(frozen=True)
-class AttentionSettings:
-    """What the attention is meant to be.
+class AttentionSettings(Settings):
+    """What attention is meant to be.
 
     Args:
         num_heads, num_kv_heads, head_dim: H, G and D.
         causal: whether keys ahead are hidden.
-        encoding: "rotary", "alibi", "none", or None: some other, so that only laws are looked at.
+        encoding: "rotary", "alibi", "none", or None: some other, so that no formula is compared with.
         layout, base: of the rotation.
         window_keys: keys that a query sees, itself included.
         scale: factor on the products; None is 1 / sqrt(D).
@@ -43,20 +45,14 @@ class AttentionSettings:
     scale: float | None = None
 
     @classmethod
-    def given(cls, **settings: Any) -> AttentionSettings:
+    def checked(cls, **settings: Any) -> AttentionSettings:
         """The settings, checked."""
-        made = cls(**settings)
-        if made.num_heads % made.num_kv_heads:
-            raise ArgumentError(
-                "num_kv_heads", expected=f"a divisor of {made.num_heads}", got=made.num_kv_heads, hint="G divides H"
-            )
-        if made.encoding not in ("rotary", "alibi", "none", None):
-            raise ArgumentError("encoding", expected="'rotary', 'alibi', 'none' or nothing", got=made.encoding, hint="see docs")
-        return made
-
-    def but(self, **changes: Any) -> AttentionSettings:
-        """The same with some settings changed."""
-        return replace(self, **changes)
+        result = cls(**settings)
+        if result.num_heads % result.num_kv_heads:
+            raise ArgumentError("num_kv_heads", expected=f"a divisor of {result.num_heads}", got=result.num_kv_heads)
+        if result.encoding is not None:
+            check_choice("encoding", result.encoding, ("rotary", "alibi", "none"))
+        return result
 
     @property
     def factor(self) -> float:
@@ -69,7 +65,7 @@ def positioned(x: Tensor, positions: Tensor, s: AttentionSettings) -> Tensor:
     if s.encoding != "rotary":
         return x.double()
     rotation = RotarySettings(s.head_dim, s.head_dim, s.base, s.layout)
-    return turned(x, positions, rotation)
+    return rotated(x, positions, rotation)
 
 
 def visible(query_positions: Tensor, key_positions: Tensor, s: AttentionSettings, key_mask: Tensor | None = None) -> Tensor:

@@ -7,14 +7,15 @@ Sources: Press et al. 2021, arXiv 2108.12409, section 3, and `get_slopes` of the
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import torch
 from torch import Tensor
 
-from ordinate.arguments import check_integer
+from ordinate.arguments import check_choice, check_integer
 from ordinate.errors import ArgumentError
+from ordinate.verify.references import Settings
 
 __all__ = ["BiasSettings", "bias", "bucket", "sandwich", "slopes"]
 
@@ -22,8 +23,8 @@ Rule = Literal["alibi", "t5"]
 
 
 @dataclass(frozen=True)
-class BiasSettings:
-    """What the bias is meant to be; `rule` None means: whatever it is, it has to obey the laws that all have.
+class BiasSettings(Settings):
+    """What a bias is meant to be; `rule` None means: whatever it is, it has the properties that all have.
 
     Args:
         num_heads: query heads H.
@@ -46,22 +47,16 @@ class BiasSettings:
     head_dim: int = 64
 
     @classmethod
-    def given(cls, **settings: Any) -> BiasSettings:
+    def checked(cls, **settings: Any) -> BiasSettings:
         """The settings, checked."""
-        made = cls(**settings)
-        check_integer("num_heads", made.num_heads, minimum=1)
-        if made.rule not in ("alibi", "t5", None):
-            raise ArgumentError(
-                "rule", expected="'alibi', 't5' or nothing", got=made.rule, hint="leave it out for the laws alone"
-            )
-        exact = made.num_buckets // (4 if made.bidirectional else 2)
-        if made.rule == "t5" and made.max_distance <= exact:
-            raise ArgumentError("max_distance", expected=f"more than {exact}", got=made.max_distance, hint="T5 has 128")
-        return made
-
-    def but(self, **changes: Any) -> BiasSettings:
-        """The same with some settings changed."""
-        return replace(self, **changes)
+        result = cls(**settings)
+        check_integer("num_heads", result.num_heads, minimum=1)
+        if result.rule is not None:
+            check_choice("rule", result.rule, ("alibi", "t5"))
+        exact = result.num_buckets // (4 if result.bidirectional else 2)
+        if result.rule == "t5" and result.max_distance <= exact:
+            raise ArgumentError("max_distance", expected=f"more than {exact}", got=result.max_distance, hint="T5 has 128")
+        return result
 
 
 def slopes(num_heads: int, rule: str = "reference") -> list[float]:

@@ -5,28 +5,37 @@ Source: Su et al. 2021, arXiv 2104.09864, eqs. 14-16 and 34; the layout "half" i
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import torch
 from torch import Tensor
 
+from ordinate.arguments import check_choice
 from ordinate.errors import ArgumentError
 from ordinate.frequencies import Scaling, check_base, check_rotary_dim
-from ordinate.verify.references.ladders import ladder, magnitude
+from ordinate.verify.references import Settings
+from ordinate.verify.references.frequency_schedules import cos_sin_factor, inverse_frequencies
 
-__all__ = ["Layout", "RotarySettings", "angles", "frequencies", "pairs", "turned"]
+__all__ = ["Layout", "RotarySettings", "angles", "frequencies", "pairs", "rotated"]
 
 Layout = Literal["half", "interleaved"]
 
 
+_CHOICES = {
+    "layout": ("half", "interleaved"),
+    "rotated_channels": ("first", "last"),
+    "angles": ("float32", "float64"),
+}
+
+
 @dataclass(frozen=True)
-class RotarySettings:
-    """What the subject is meant to be. `layout` and `base` None mean: say what it is.
+class RotarySettings(Settings):
+    """What a rotation is meant to be. `layout` and `base` None mean: identify it.
 
     Args:
         head_dim, rotary_dim: channels of a head, and how many of them turn.
-        base: of the ladder; None takes the one that is found.
+        base: of the frequency schedule; None takes the one that is identified.
         layout: "half", "interleaved" or None.
         scaling: a record of `ordinate.frequencies`.
         rotated_channels: "first" or "last", where not all turn.
@@ -34,7 +43,7 @@ class RotarySettings:
         num_heads: heads of the probes.
         angles: "float32" allows the error of angles formed in float32, "float64" does not.
         positions: how far a probe may go.
-        stated_layout: the layout that the user named, kept where `layout` is the one found.
+        stated_layout: the layout that the user named, kept where `layout` is the one identified.
     """
 
     head_dim: int
@@ -50,22 +59,19 @@ class RotarySettings:
     stated_layout: Layout | None = None
 
     @classmethod
-    def given(cls, head_dim: int, rotary_dim: int | None, **others: Any) -> RotarySettings:
+    def checked(cls, head_dim: int, rotary_dim: int | None, **others: Any) -> RotarySettings:
         """The settings, checked."""
         check_rotary_dim("head_dim", head_dim)
         turning = head_dim if rotary_dim is None else rotary_dim
         check_rotary_dim("rotary_dim", turning)
         if turning > head_dim:
-            raise ArgumentError("rotary_dim", expected=f"at most {head_dim}", got=turning, hint="a head has no more channels")
+            raise ArgumentError("rotary_dim", expected=f"at most {head_dim}", got=turning)
         if others.get("base") is not None:
             check_base(others["base"])
-        if others.get("layout") not in (None, "half", "interleaved"):
-            raise ArgumentError("layout", expected="'half', 'interleaved' or nothing", got=others["layout"], hint="see docs")
+        for name, choices in _CHOICES.items():
+            if others.get(name) is not None:
+                check_choice(name, others[name], choices)
         return cls(head_dim, turning, **others)
-
-    def but(self, **changes: Any) -> RotarySettings:
-        """The same with some settings changed."""
-        return replace(self, **changes)
 
     @property
     def start(self) -> int:
@@ -73,7 +79,7 @@ class RotarySettings:
         return 0 if self.rotated_channels == "first" else self.head_dim - self.rotary_dim
 
     @property
-    def as_built(self) -> Layout:
+    def layout_or_half(self) -> Layout:
         """The layout to compute with."""
         return self.layout or "half"
 
@@ -81,14 +87,14 @@ class RotarySettings:
 def frequencies(settings: RotarySettings, length: int = 1) -> Tensor:
     """Radians per position of each pair, float64 [P]."""
     base = 10000.0 if settings.base is None else settings.base
-    return torch.tensor(ladder(settings.rotary_dim, base, settings.scaling, length), dtype=torch.float64)
+    return torch.tensor(inverse_frequencies(settings.rotary_dim, base, settings.scaling, length), dtype=torch.float64)
 
 
 def pairs(settings: RotarySettings) -> tuple[Tensor, Tensor]:
     """The channels that are first and second of each pair, int64 [P] and [P]."""
     half, start = settings.rotary_dim // 2, settings.start
     steps = torch.arange(half)
-    if settings.as_built == "half":
+    if settings.layout_or_half == "half":
         return start + steps, start + half + steps
     return start + 2 * steps, start + 2 * steps + 1
 
@@ -102,17 +108,17 @@ def angles(settings: RotarySettings, positions: Tensor, length: int | None = Non
     if settings.scaling is None or not settings.scaling.depends_on_length:
         return signed.unsqueeze(-1) * frequencies(settings)
     rows = positions if positions.ndim == 2 else positions[None]
-    told = torch.stack([frequencies(settings, length or int(row.max()) + 1) for row in rows])
-    result = signed.reshape(rows.shape).unsqueeze(-1) * told.unsqueeze(1)
+    rates = torch.stack([frequencies(settings, length or int(row.max()) + 1) for row in rows])
+    result = signed.reshape(rows.shape).unsqueeze(-1) * rates.unsqueeze(1)
     return result if positions.ndim == 2 else result[0]
 
 
-def turned(
+def rotated(
     x: Tensor, positions: Tensor, settings: RotarySettings, *, theta: Tensor | None = None, factor: float | None = None
 ) -> Tensor:
-    """x [B, H, T, D] turned in float64; angles and factor are those of the settings unless given."""
+    """x [B, H, T, D] turned in float64; angles and factor are those of the settings where they are None."""
     theta = angles(settings, positions) if theta is None else theta
-    factor = magnitude(settings.scaling) if factor is None else factor
+    factor = cos_sin_factor(settings.scaling) if factor is None else factor
     theta = theta.unsqueeze(-3) if theta.ndim == 3 else theta
     first, second = pairs(settings)
     a, b = x[..., first].double(), x[..., second].double()

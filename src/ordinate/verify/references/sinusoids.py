@@ -6,14 +6,14 @@ Source: Vaswani et al. 2017, arXiv 1706.03762, section 3.5; tensor2tensor's `get
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import torch
 from torch import Tensor
 
-from ordinate.arguments import check_integer
-from ordinate.errors import ArgumentError
+from ordinate.arguments import check_choice, check_integer
+from ordinate.verify.references import Settings
 
 __all__ = ["ARRANGEMENTS", "EmbeddingSettings", "sinusoid"]
 
@@ -28,21 +28,23 @@ ARRANGEMENTS: tuple[tuple[Layout, Ladder, bool], ...] = (
     ("half", "vaswani", False),
     ("half", "tensor2tensor", False),
 )
-"""Layout, ladder, and whether sines come first: what published models have (the last two are those of diffusion timesteps)."""
+"""Layout, frequency schedule, and whether sines come first: those of published models (the last two of diffusion timesteps)."""
+
+
+_CHOICES = {"rule": ("sinusoidal",), "layout": ("interleaved", "half"), "ladder": ("vaswani", "tensor2tensor")}
 
 
 @dataclass(frozen=True)
-class EmbeddingSettings:
-    """What the embedding is meant to be.
+class EmbeddingSettings(Settings):
+    """What an embedding is meant to be.
 
     Args:
         dim: channels D.
         rule: "sinusoidal", or None for a table that may hold anything.
-        base: of the ladder.
-        layout, ladder, sines_first: None takes the arrangement that is found.
-        scale: a factor on all values; None takes the one that is found.
-        positions: how many positions it can tell; probes stay below.
-        stated_layout: the layout that the user named.
+        base: of the frequency schedule.
+        layout, ladder, sines_first: None takes the arrangement that is identified.
+        scale: a factor on all values; None takes the one that is identified.
+        positions: how many positions it can tell apart; probes stay below.
     """
 
     dim: int = 64
@@ -55,26 +57,19 @@ class EmbeddingSettings:
     positions: int = 5000
 
     @classmethod
-    def given(cls, **settings: Any) -> EmbeddingSettings:
+    def checked(cls, **settings: Any) -> EmbeddingSettings:
         """The settings, checked."""
-        made = cls(**settings)
-        check_integer("dim", made.dim, minimum=4)
-        if made.rule not in ("sinusoidal", None):
-            raise ArgumentError(
-                "rule", expected="'sinusoidal' or nothing", got=made.rule, hint="leave it out for the laws alone"
-            )
-        if made.layout not in ("interleaved", "half", None):
-            raise ArgumentError("layout", expected="'interleaved', 'half' or nothing", got=made.layout, hint="see docs")
-        return made
-
-    def but(self, **changes: Any) -> EmbeddingSettings:
-        """The same with some settings changed."""
-        return replace(self, **changes)
+        result = cls(**settings)
+        check_integer("dim", result.dim, minimum=4)
+        for name, choices in _CHOICES.items():
+            if getattr(result, name) is not None:
+                check_choice(name, getattr(result, name), choices)
+        return result
 
     def arrangements(self) -> list[EmbeddingSettings]:
         """The arrangements that fit what was stated."""
         return [
-            self.but(layout=layout, ladder=ladder, sines_first=first)
+            self.replace(layout=layout, ladder=ladder, sines_first=first)
             for layout, ladder, first in ARRANGEMENTS
             if self.layout in (None, layout) and self.ladder in (None, ladder)
         ]
@@ -89,7 +84,7 @@ def rates(settings: EmbeddingSettings) -> Tensor:
 
 
 def sinusoid(positions: Tensor, settings: EmbeddingSettings, *, theta: Tensor | None = None) -> Tensor:
-    """Vectors float64 [T, D] or [B, T, D]; by other angles [.., T, D / 2] where they are given."""
+    """Vectors float64 [T, D] or [B, T, D]; by other angles [.., T, D / 2] where they are passed."""
     theta = positions.double().unsqueeze(-1) * rates(settings) if theta is None else theta
     one, two = (theta.sin(), theta.cos()) if settings.sines_first else (theta.cos(), theta.sin())
     scale = 1.0 if settings.scale is None else settings.scale

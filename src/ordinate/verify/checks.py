@@ -1,0 +1,466 @@
+"""The checks, a function for each kind of subject: what it takes, what it is compared with, and how it is diagnosed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+from torch import nn
+
+from ordinate.frequencies import Scaling
+from ordinate.verify.adapters.attention import AttentionSubject, adapt_attention
+from ordinate.verify.adapters.bias import BiasSubject, adapt_bias
+from ordinate.verify.adapters.decoder import DecoderSettings, adapt_decoder
+from ordinate.verify.adapters.embedding import EmbeddingSubject, adapt_embedding
+from ordinate.verify.adapters.rotary import RotarySubject, adapt_rotary
+from ordinate.verify.checker import Checker
+from ordinate.verify.faults import (
+    ATTENTION_FAULTS,
+    BIAS_FAULTS,
+    BUCKET_FAULTS,
+    DECODER_FAULTS,
+    EMBEDDING_FAULTS,
+    ROTARY_FAULTS,
+)
+from ordinate.verify.faults.rotary import on_both, turn
+from ordinate.verify.limits import TimeLimitExceeded
+from ordinate.verify.observation import Result, observe
+from ordinate.verify.properties.attention import ATTENTION
+from ordinate.verify.properties.axial import AXIAL, Grid, adapt_axial
+from ordinate.verify.properties.bias import BIAS, BUCKETS
+from ordinate.verify.properties.decoder import DECODER
+from ordinate.verify.properties.embedding import EMBEDDING, EmbeddingCase, identify_arrangement
+from ordinate.verify.properties.rotary import ROTARY, RotaryCase, measured
+from ordinate.verify.references.attention import AttentionSettings
+from ordinate.verify.references.biases import BiasSettings
+from ordinate.verify.references.rotation import Layout, RotarySettings
+from ordinate.verify.references.sinusoids import EmbeddingSettings
+from ordinate.verify.verdict import Verdict
+
+__all__ = [
+    "CHECKERS",
+    "check_attention",
+    "check_axial",
+    "check_bias",
+    "check_decoder",
+    "check_embedding",
+    "check_rotary",
+]
+
+# how each kind is diagnosed ---------------------------------------------------------------------------------------------
+
+
+def _rotary_case(subject: RotarySubject, settings: RotarySettings) -> RotaryCase:
+    identified = None
+    if not subject.no_answer:
+        try:
+            _, identified = measured(subject, RotaryCase.of(settings, None))
+        except (Exception, TimeLimitExceeded):
+            identified = None
+    return RotaryCase.of(settings, identified)
+
+
+def _rotary_variants(subject: RotarySubject, case: RotaryCase) -> Iterator[RotarySettings]:
+    """Layouts and directions that a fault may have: those identified, or all where a fault may have hidden them."""
+    identified = subject.measured[1] if subject.measured else None
+    layouts: list[Layout] = ["half", "interleaved"]
+    signs = [1, -1]
+    if identified is not None and identified.layout:
+        layouts = [case.known.layout_or_half]
+        signs = signs if identified.mixed_signs else [case.known.sign]
+    for layout in layouts:
+        for sign in signs:
+            yield case.known.replace(layout=layout, sign=sign)
+
+
+def _rotary_by_settings(subject: RotarySubject, case: RotaryCase, results: Sequence[Result]) -> list[str]:
+    right = RotarySubject.from_fault(on_both(lambda x, steps: turn(x, steps, case.known)), case.known, like=subject)
+    asked = [one.asked for one in results if one.asked.id in ("layout", "prefill-equals-decode")]
+    return [one.id for one in asked if observe(one, right, case).status == "failed"]
+
+
+def _embedding_case(subject: EmbeddingSubject, settings: EmbeddingSettings) -> EmbeddingCase:
+    try:
+        known = settings.arrangements()[0] if subject.no_answer else identify_arrangement(subject, settings)
+    except (Exception, TimeLimitExceeded):
+        known = settings.arrangements()[0]
+    return EmbeddingCase(settings, known)
+
+
+def _embedding_variants(subject: EmbeddingSubject, case: EmbeddingCase) -> list[EmbeddingSettings]:
+    """The arrangement identified, and the others that fit what was stated: a fault may have hidden it."""
+    others = [option.replace(scale=case.stated.scale or 1.0) for option in case.stated.arrangements()]
+    return [case.known, *(option for option in others if option != case.known)][:4]
+
+
+def _embedding_identified(subject: EmbeddingSubject, case: EmbeddingCase) -> dict[str, Any]:
+    known = case.known
+    if not case.stated.rule:
+        return {}
+    return {"layout": known.layout, "ladder": known.ladder, "sines_first": known.sines_first, "scale": known.scale}
+
+
+_REFUSABLE = (
+    "distance-alone",
+    "prefill-equals-decode",
+    "offsets",
+    "left-padding",
+    "packing",
+    "far-positions",
+    "half-precision",
+    "module-cast",
+)
+
+CHECKERS = {
+    "rotary": Checker(
+        "rotary",
+        ROTARY,
+        ROTARY_FAULTS,
+        RotarySubject.from_fault,
+        case=_rotary_case,
+        variants=_rotary_variants,
+        may_refuse=lambda case: _REFUSABLE if case.trained is not None else (),
+        by_settings=_rotary_by_settings,
+        identified=lambda subject, case: subject.measured[1].to_dict(case.stated.rotary_dim) if subject.measured else {},
+        # numbers that are none resemble nothing
+        can_diagnose=lambda subject: subject.measured is None or bool(subject.measured[0].isfinite().all()),
+    ),
+    "bias": Checker(
+        "bias",
+        BIAS,
+        BIAS_FAULTS,
+        BiasSubject.from_fault,
+        identified=lambda subject, settings: {"rule": settings.rule, "gives": subject.form.returns},
+    ),
+    "buckets": Checker(
+        "bias",
+        BUCKETS,
+        BUCKET_FAULTS,
+        BiasSubject.from_fault,
+        identified=lambda subject, settings: {"rule": settings.rule, "gives": subject.form.returns},
+    ),
+    "embedding": Checker(
+        "embedding",
+        EMBEDDING,
+        EMBEDDING_FAULTS,
+        EmbeddingSubject.from_fault,
+        case=_embedding_case,
+        variants=_embedding_variants,
+        identified=_embedding_identified,
+    ),
+    "attention": Checker(
+        "attention",
+        ATTENTION,
+        ATTENTION_FAULTS,
+        AttentionSubject.from_fault,
+        identified=lambda subject, settings: {"encoding": settings.encoding},
+    ),
+    "decoder": Checker(
+        "decoder",
+        DECODER,
+        DECODER_FAULTS,
+        lambda misused, _, subject: misused,
+        variants=lambda subject, settings: (subject,),
+    ),
+    "axial": Checker("axial", AXIAL),
+}
+"""How each kind of subject is checked; "buckets" are biases that return numbers of buckets."""
+
+
+def _qualified_name(subject: Any) -> str:
+    """`module:qualified.name` of a function or of an object's class."""
+    thing = subject if hasattr(subject, "__qualname__") else type(subject)
+    return f"{thing.__module__}:{thing.__qualname__}"
+
+
+def _check(
+    kind: str, subject: Any, adapt: Callable[..., Any], settings: Any, name: str | None, only: Sequence[str] | None, **how: Any
+) -> Verdict:
+    started = time.perf_counter()
+    adapted = adapt(subject, settings, **how)
+    if kind == "bias" and adapted.form.returns == "buckets":
+        kind = "buckets"
+    verdict = CHECKERS[kind].verdict(adapted, settings, name or _qualified_name(subject), only)
+    return replace(verdict, wall_seconds=time.perf_counter() - started)
+
+
+# the checks -------------------------------------------------------------------------------------------------------------
+
+
+def check_rotary(
+    subject: Any,
+    *,
+    head_dim: int = 64,
+    rotary_dim: int | None = None,
+    base: float | None = 10000.0,
+    layout: Layout | None = None,
+    scaling: Scaling | None = None,
+    rotated_channels: Literal["first", "last"] = "first",
+    num_heads: int = 4,
+    angles: Literal["float32", "float64"] = "float32",
+    positions: int = 131_072,
+    order: str | None = None,
+    takes: str | None = None,
+    only: Sequence[str] | None = None,
+    seconds: float = 10.0,
+    name: str | None = None,
+) -> Verdict:
+    """Check a rotary position embedding against what its mathematics promises, and name the fault where it breaks.
+
+    Args:
+        subject: a function of (x, positions), (x, offset), (x), the same for query and key, with cos and sin (full or half
+            width), stacked, packed, complex tables or angles; a module that does so, or that returns tables; an object with
+            `rotate`. How to call it is found out by its parameters' names and by trying.
+        head_dim: channels D of a head.
+        rotary_dim: how many channels turn; by default all.
+        base: of the frequency schedule; None takes the one that is identified.
+        layout: "half", "interleaved", or None where any will do: it is then identified.
+        scaling: a record of `ordinate.frequencies`.
+        rotated_channels: "first" or "last", where not all turn.
+        num_heads: heads of the probes.
+        angles: "float32" allows angles formed in float32 the error that they must have; "float64" does not.
+        positions: the farthest position to look at.
+        order: the subject's axes, such as "BTHD"; by default found out.
+        takes: "positions", "offset", "nothing" or "tables"; by default found out.
+        only: ids of the properties to look at; by default all.
+        seconds: time limit of one call of the subject.
+        name: what to call it.
+
+    Returns:
+        A verdict: `.passed`, every property with its outcome, causes, what was assumed.
+
+    Raises:
+        ArgumentTypeError: nothing that can be called.
+        ArgumentError: settings that make no sense; no adapter fits (the message shows what was tried); an unknown property.
+        UnknownNameError: a layout, rule or encoding that there is not.
+
+    >>> from ordinate.position import Rotary
+    >>> check_rotary(Rotary(16, layout="half"), head_dim=16, only=["layout", "frequencies", "offsets"]).passed
+    True
+    """
+    settings = RotarySettings.checked(
+        head_dim,
+        rotary_dim,
+        base=base,
+        layout=layout,
+        scaling=scaling,
+        rotated_channels=rotated_channels,
+        num_heads=num_heads,
+        angles=angles,
+        positions=positions,
+    )
+    return _check("rotary", subject, adapt_rotary, settings, name, only, order=order, takes=takes, seconds=seconds)
+
+
+def check_bias(
+    subject: Any,
+    *,
+    num_heads: int = 8,
+    rule: Literal["alibi", "t5"] | None = "alibi",
+    slopes: Literal["reference", "geometric"] = "reference",
+    causal: bool = True,
+    symmetric: bool = False,
+    num_buckets: int = 32,
+    max_distance: int = 128,
+    bidirectional: bool = True,
+    only: Sequence[str] | None = None,
+    seconds: float = 10.0,
+    name: str | None = None,
+) -> Verdict:
+    """Check a position bias; it is compared through softmax, so a constant per row is no fault.
+
+    Args:
+        subject: a function of (query_positions, key_positions), (query_length, key_length), (length), (num_heads, length),
+            (attention_mask, num_heads, dtype), of distances (buckets), or of the number of heads alone (slopes).
+        num_heads: query heads.
+        rule: "alibi", "t5", or None for the properties that every bias has.
+        slopes: ALiBi's rule where the number of heads is no power of two.
+        causal: whether keys ahead of a query are hidden.
+        symmetric: ALiBi by the absolute distance.
+        num_buckets, max_distance, bidirectional: T5's.
+        only, seconds, name: as in `check_rotary`.
+
+    Raises:
+        ArgumentTypeError, ArgumentError, UnknownNameError: as `check_rotary`.
+
+    >>> from ordinate.position import ALiBi
+    >>> check_bias(ALiBi(8), num_heads=8).passed
+    True
+    """
+    settings = BiasSettings.checked(
+        num_heads=num_heads,
+        rule=rule,
+        slopes=slopes,
+        causal=causal,
+        symmetric=symmetric,
+        num_buckets=num_buckets,
+        max_distance=max_distance,
+        bidirectional=bidirectional,
+    )
+    return _check("bias", subject, adapt_bias, settings, name, only, seconds=seconds)
+
+
+def check_embedding(
+    subject: Any,
+    *,
+    dim: int = 64,
+    rule: Literal["sinusoidal"] | None = "sinusoidal",
+    base: float = 10000.0,
+    layout: Literal["interleaved", "half"] | None = None,
+    ladder: Literal["vaswani", "tensor2tensor"] | None = None,
+    scale: float | None = None,
+    positions: int = 5000,
+    order: str | None = None,
+    only: Sequence[str] | None = None,
+    seconds: float = 10.0,
+    name: str | None = None,
+) -> Verdict:
+    """Check a position embedding; which arrangement of sines and cosines it has is identified where it is not stated.
+
+    Args:
+        subject: a function of positions, of a length (and a width), of the embeddings it is added to, perhaps with an offset.
+        dim: channels D.
+        rule: "sinusoidal", or None for a learned table.
+        base: of the frequency schedule.
+        layout: "interleaved" or "half"; None takes what is identified.
+        ladder: the frequency schedule, "vaswani" or "tensor2tensor"; None takes what is identified.
+        scale: a factor on all values; None takes what is identified.
+        positions: how many it can tell apart.
+        order: "BTD" or "TBD", the axes of the embeddings; by default found out.
+        only, seconds, name: as in `check_rotary`.
+
+    Raises:
+        ArgumentTypeError, ArgumentError, UnknownNameError: as `check_rotary`.
+
+    >>> from ordinate.position import Sinusoidal
+    >>> check_embedding(Sinusoidal(16), dim=16).passed
+    True
+    """
+    settings = EmbeddingSettings.checked(
+        dim=dim, rule=rule, base=base, layout=layout, ladder=ladder, scale=scale, positions=positions
+    )
+    return _check("embedding", subject, adapt_embedding, settings, name, only, order=order, seconds=seconds)
+
+
+def check_attention(
+    subject: Any,
+    *,
+    num_heads: int = 4,
+    num_kv_heads: int | None = None,
+    head_dim: int = 16,
+    causal: bool = True,
+    encoding: Literal["rotary", "alibi", "none"] | None = None,
+    layout: Literal["half", "interleaved"] = "half",
+    base: float = 10000.0,
+    window_keys: int | None = None,
+    scale: float | None = None,
+    order: str | None = None,
+    only: Sequence[str] | None = None,
+    seconds: float = 10.0,
+    name: str | None = None,
+) -> Verdict:
+    """Check attention: causality, order, shared heads, decoding, padding, neighbours.
+
+    Args:
+        subject: a function of (q, k, v), perhaps with positions (one row, or those of queries and of keys), an offset, a mask
+            of keys (1 for real ones), `causal`. It applies its own encoding and its own causal mask.
+        num_heads, num_kv_heads, head_dim: H, G (by default H) and D.
+        causal: whether keys ahead are hidden.
+        encoding: "rotary", "alibi" or "none": then the output is compared with the formula; None compares with no formula.
+        layout, base: of the rotation.
+        window_keys: keys that a query sees, itself included.
+        scale: factor on products, by default 1 / sqrt(D).
+        order: "BHTD" or "BTHD"; by default found out.
+        only, seconds, name: as in `check_rotary`.
+
+    Raises:
+        ArgumentTypeError, ArgumentError, UnknownNameError: as `check_rotary`.
+
+    >>> from torch.nn.functional import scaled_dot_product_attention as sdpa
+    >>> check_attention(lambda q, k, v: sdpa(q, k, v, is_causal=True), encoding="none", only=["causality"]).passed
+    True
+    """
+    settings = AttentionSettings.checked(
+        num_heads=num_heads,
+        num_kv_heads=num_kv_heads or num_heads,
+        head_dim=head_dim,
+        causal=causal,
+        encoding=encoding,
+        layout=layout,
+        base=base,
+        window_keys=window_keys,
+        scale=scale,
+    )
+    return _check("attention", subject, adapt_attention, settings, name, only, order=order, seconds=seconds)
+
+
+def check_decoder(
+    subject: Any,
+    *,
+    vocabulary: int = 64,
+    tokens: int = 12,
+    long: int = 40,
+    allowed: float = 2e-3,
+    only: Sequence[str] | None = None,
+    seconds: float = 30.0,
+    name: str | None = None,
+) -> Verdict:
+    """Check a decoder: causality, order, padding, and that it decodes what it prefills.
+
+    Args:
+        subject: a function or module of tokens [B, T], perhaps with `position_ids`, `attention_mask` and a cache
+            (`past_key_values` or `cache`, as transformers has them); it returns logits, or an object with `logits`.
+        vocabulary: token ids that may be used.
+        tokens, long: lengths of an ordinary and of a long row; let `long` pass the trained context of a dynamic scaling.
+        allowed: difference allowed, relative to the largest logit: several layers of float32, not one rounding.
+        only, seconds, name: as in `check_rotary`.
+
+    Raises:
+        ArgumentTypeError, ArgumentError: as `check_rotary`.
+
+    >>> import torch
+    >>> embed = torch.nn.Embedding(64, 8)
+    >>> check_decoder(lambda tokens: embed(tokens).cumsum(1), only=["causality", "order-matters"]).failed[0].id
+    'order-matters'
+    """
+    settings = DecoderSettings(vocabulary, tokens, long, allowed)
+    training = subject.training if isinstance(subject, nn.Module) else False
+    if isinstance(subject, nn.Module):
+        subject.eval()
+    try:
+        return _check("decoder", subject, adapt_decoder, settings, name, only, seconds=seconds)
+    finally:
+        if isinstance(subject, nn.Module):
+            subject.train(training)
+
+
+def check_axial(
+    subject: Callable[..., Any],
+    *,
+    size: Sequence[int] = (4, 5),
+    normalised: bool = False,
+    only: Sequence[str] | None = None,
+    seconds: float = 10.0,
+    name: str | None = None,
+) -> Verdict:
+    """Check a maker of tables for grids: offsets, and independence from earlier calls.
+
+    Args:
+        subject: a function (size) or (size, offset), both tuples, to a table [*size, ...], [patches, ...], or several of them.
+        size: the grid of the probes, each side another.
+        normalised: whether coordinates are shares of the grid's size, so that a part of a larger grid is something else.
+        only, seconds, name: as in `check_rotary`.
+
+    Raises:
+        ArgumentTypeError: nothing that can be called.
+
+    >>> import torch
+    >>> grid = lambda size, offset=(0, 0): torch.stack(torch.meshgrid(
+    ...     torch.arange(size[0]) + offset[0], torch.arange(size[1]) + offset[1], indexing="ij"), -1)
+    >>> check_axial(grid).passed
+    True
+    """
+    grid = Grid(tuple(size), not normalised)
+    return _check("axial", subject, adapt_axial, grid, name, only, seconds=seconds)

@@ -1,0 +1,184 @@
+"""Running the lists of the proof, and the table that they make."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from torch import Tensor, nn
+
+from ordinate.verify.adapters.attention import AttentionForm, AttentionSubject
+from ordinate.verify.adapters.bias import BiasForm, BiasSubject
+from ordinate.verify.adapters.calling import Call, Callee
+from ordinate.verify.adapters.decoder import DecoderSettings
+from ordinate.verify.adapters.embedding import EmbeddingForm, EmbeddingSubject
+from ordinate.verify.adapters.rotary import adapt_rotary
+from ordinate.verify.checks import CHECKERS
+from ordinate.verify.faults import KNOWN_FAULTS, KnownFault
+from ordinate.verify.references.attention import AttentionSettings
+from ordinate.verify.references.biases import BiasSettings
+from ordinate.verify.references.rotation import RotarySettings
+from ordinate.verify.references.sinusoids import EmbeddingSettings
+from ordinate.verify.verdict import Verdict
+from tests.verify.proof.correct import CHEAP, CORRECT
+from tests.verify.proof.decoders import wrong_decoder
+from tests.verify.proof.field import FIELD
+
+__all__ = ["Row", "prove", "prove_fault", "table_of"]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One subject of the proof.
+
+    Args:
+        name: its name.
+        list: "library", "field" or "correct".
+        kind: the kind of subject.
+        family: of the fault; empty for correct code.
+        expected: the id of the fault, or "passes".
+        reported: what the verifier said: ids of the causes, or "passes", or "fails: ..." without a cause.
+        fails: ids of the properties that failed.
+    """
+
+    name: str
+    list: str
+    kind: str
+    family: str
+    expected: str
+    reported: tuple[str, ...]
+    fails: tuple[str, ...]
+
+    @property
+    def right(self) -> bool:
+        """Whether the verifier said what it should, first of all."""
+        return self.reported[:1] == (self.expected,)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain JSON types."""
+        return {**vars(self), "reported": list(self.reported), "fails": list(self.fails), "right": self.right}
+
+
+def prove(
+    progress: Callable[[str], None] = lambda line: None, lists: Sequence[str] = ("correct", "field", "library")
+) -> list[Row]:
+    """Every row of the proof; minutes."""
+    rows: list[Row] = []
+    if "correct" in lists:
+        for name, kind, check in CORRECT:
+            progress(f"correct {name}")
+            rows.append(_row(name, "correct", kind, "", "passes", check()))
+    if "field" in lists:
+        for name, kind, expected, check in FIELD:
+            progress(f"field {name}")
+            rows.append(_row(name, "field", kind, KNOWN_FAULTS[expected].family, expected, check()))
+    if "library" in lists:
+        for number, fault in enumerate(KNOWN_FAULTS.values()):
+            progress(f"library {fault.id}")
+            rows.append(prove_fault(fault, number))
+    return rows
+
+
+def prove_fault(fault: KnownFault, number: int) -> Row:
+    """One known fault of the library; `number` chooses its layout, direction and order of axes."""
+    verdict = _MAKERS[fault.kind](fault, number)
+    return _row(fault.id, "library", fault.kind, fault.family, fault.id, verdict)
+
+
+def _row(name: str, list_: str, kind: str, family: str, expected: str, verdict: Verdict) -> Row:
+    fails = tuple(outcome.id for outcome in verdict.failed)
+    reported = tuple(cause.id for cause in verdict.causes) if fails else ("passes",)
+    return Row(name, list_, kind, family, expected, reported or (f"fails: {', '.join(fails[:3])}",), fails)
+
+
+class _Reordered(nn.Module):
+    """A fault as it stands in a library whose axes have another order."""
+
+    def __init__(self, wrong: Any, order: str) -> None:
+        super().__init__()
+        self.wrong, self.order = wrong, order
+
+    def forward(self, q: Tensor, k: Tensor, positions: Tensor) -> tuple[Tensor, Tensor]:
+        if self.order == "BHTD":
+            answer: tuple[Tensor, Tensor] = self.wrong(q, k, positions)
+            return answer
+        heads_first = q.transpose(1, 2), k.transpose(1, 2)
+        query, key = self.wrong(*heads_first, positions)
+        return query.transpose(1, 2), key.transpose(1, 2)
+
+
+def _rotary(fault: KnownFault, number: int) -> Verdict:
+    settings = dict(fault.visible_with)
+    wanted = settings.get("layout") or ("interleaved", "half")[number % 2]
+    sign = 1 if fault.of_settings else (1, 1, -1)[number % 3]
+    order = ("BTHD", "BHTD")[number // 2 % 2]
+    stated = RotarySettings.checked(64, settings.pop("rotary_dim", None), **settings)
+    wrong = fault.implement(stated.replace(layout=wanted, stated_layout=stated.layout, sign=sign))
+    subject = adapt_rotary(_Reordered(wrong, order), stated, order=order)
+    return CHECKERS["rotary"].verdict(subject, stated, fault.id, CHEAP["rotary"])
+
+
+def _bias(fault: KnownFault, number: int) -> Verdict:
+    settings = BiasSettings.checked(**fault.visible_with)
+    wrong = fault.implement(settings)
+    call = Call.by_place("query_positions", "key_positions", "dtype")
+    like = BiasSubject(Callee(wrong), BiasForm(call, "buckets" if fault.kind == "buckets" else "bias"), settings)
+    return CHECKERS[fault.kind].verdict(BiasSubject.from_fault(wrong, settings, like), settings, fault.id, CHEAP[fault.kind])
+
+
+def _embedding(fault: KnownFault, number: int) -> Verdict:
+    settings = EmbeddingSettings.checked(**fault.visible_with)
+    options = settings.arrangements()
+    option = options[number % 2 if settings.layout is None else 0].replace(scale=1.0)
+    form = EmbeddingForm(Call.by_place("positions", "x"), positions="any")
+    subject = EmbeddingSubject(Callee(fault.implement(option)), form, option)
+    return CHECKERS["embedding"].verdict(subject, settings, fault.id, CHEAP["embedding"])
+
+
+def _attention(fault: KnownFault, number: int) -> Verdict:
+    settings = AttentionSettings.checked(**fault.visible_with)
+    form = AttentionForm(Call.by_place("query", "key", "value", "query_positions", "key_positions", "key_mask"))
+    subject = AttentionSubject(Callee(fault.implement(settings)), form, settings)
+    return CHECKERS["attention"].verdict(subject, settings, fault.id, CHEAP["attention"])
+
+
+def _decoder(fault: KnownFault, number: int) -> Verdict:
+    return CHECKERS["decoder"].verdict(wrong_decoder(fault.id), DecoderSettings(), fault.id)
+
+
+_MAKERS: dict[str, Callable[[KnownFault, int], Verdict]] = {
+    "rotary": _rotary,
+    "bias": _bias,
+    "buckets": _bias,
+    "embedding": _embedding,
+    "attention": _attention,
+    "decoder": _decoder,
+}
+
+
+def table_of(rows: Sequence[Row]) -> str:
+    """The rows as Markdown, with a line of counts before them."""
+    faults, correct = [row for row in rows if row.expected != "passes"], [row for row in rows if row.expected == "passes"]
+    missed = [row for row in faults if row.reported[0] == "passes"]
+    misnamed = [row for row in faults if not row.right and row not in missed]
+    alarms = [row for row in correct if not row.right]
+    lines = [
+        "# What the verifier says of known faults and of correct code",
+        "",
+        "Made by `python -m tests.verify.proof > docs/verify-proof.md`. The faults of the library are run in changing layouts and",
+        "orders of axes; those of the list `field` are written once more in other idioms (`tests/verify/proof`).",
+        "",
+        f"{len(faults)} faults: {len(missed)} missed, {len(misnamed)} caught under another name. "
+        f"{len(correct)} correct variants: {len(alarms)} false alarms.",
+        "",
+        "| subject | list | kind | family | should be | reported | fails |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for row in rows:
+        mark = row.reported[0] if row.right else f"**{', '.join(row.reported)}**"
+        lines.append(
+            f"| {row.name} | {row.list} | {row.kind} | {row.family} | {row.expected} | {mark} | {', '.join(row.fails[:4])}"
+            + (f" and {len(row.fails) - 4} more |" if len(row.fails) > 4 else " |")
+        )
+    return "\n".join(lines) + "\n"
