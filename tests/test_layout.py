@@ -43,6 +43,17 @@ INSIDE: dict[str, list[list[str]]] = {
         ["comparison", "figure"],
         ["extension", "memory"],
     ],
+    "verify": [
+        ["limits", "verdict", "precision", "references", "resolve"],
+        ["observation"],
+        ["adapters"],
+        ["properties", "faults"],
+        ["diagnosis"],
+        ["checker"],
+        ["checks"],
+        ["model"],
+        ["peers"],
+    ],
 }
 
 # Same-row imports that are wanted, with the reason.
@@ -55,7 +66,6 @@ CIRCLES_LEFT = {
     "logic",
     "position",
     "attention",
-    "verify",
     "cli",
     "frequencies",
     "lab",

@@ -110,7 +110,7 @@ def test_wrong_use_is_one_line_and_exit_2(folder, words, told):
 
 
 def test_an_unknown_kind_and_no_subject_are_wrong_use_without_starting_torch(folder):
-    for words, told in ((["mine.rope:right", "--kind", "rope"], "'rotary'"), ([], "package.module:object")):
+    for words, told in ((["mine.rope:right", "--kind", "rope"], "one of rotary"), ([], "package.module:object")):
         done = verify(folder, *words)
         assert done.returncode == 2
         assert told in done.stderr

@@ -29,7 +29,7 @@ def golden(
         return
     if everything:
         if out is None:
-            raise ArgumentError("--out", expected="a folder", got="nothing", hint="say where the files go")
+            raise ArgumentError("--out", expected="a folder", got="nothing")
         _write(out)
         return
     if case is None:
@@ -39,13 +39,13 @@ def golden(
         raise UnknownNameError("CASE", expected=f"one of {near or sorted(CASES)}", got=case, hint="see ordinate golden --list")
     from ordinate.verify.golden import vectors
 
-    told = vectors(CASES[case])
+    record = vectors(CASES[case])
     if as_json:
         from ordinate.cli.tables import answer_json
 
-        answer_json(told)
+        answer_json(record)
     else:
-        _print(told)
+        _print(record)
 
 
 def _print_list(as_json: bool) -> None:
@@ -83,7 +83,7 @@ def _write(out: Path) -> None:
     typer.echo(f"{len(CASES)} files in {out}", err=True)
 
 
-def _print(told: dict[str, Any]) -> None:
+def _print(record: dict[str, Any]) -> None:
     """For people: what it is, and the first numbers of each output."""
     from rich.markup import escape
     from rich.text import Text
@@ -91,15 +91,15 @@ def _print(told: dict[str, Any]) -> None:
     from ordinate.cli.tables import answer, grid, shown
 
     table = grid("what", "shape", "numbers")
-    for name, part in {**told["parameters"], **told["inputs"]}.items():
+    for name, part in {**record["parameters"], **record["inputs"]}.items():
         table.add_row(name, shown(part["shape"]), shown(part["data"][:6]))
-    for name, part in told["outputs"].items():
+    for name, part in record["outputs"].items():
         table.add_row(f"[bold]{name}[/]", shown(part["shape"]), shown(part["float64"][:6]))
-        tolerance = told["tolerances"][name]["float32"]
+        tolerance = record["tolerances"][name]["float32"]
         table.add_row(
             "",
             "",
             escape(f"float32 within {tolerance['absolute']:.3g} + {tolerance['per_position']:.3g} |p|: {tolerance['reason']}"),
         )
-    heading = f"[bold]{escape(told['id'])}[/]: {escape(told['says'])}\n[dim]{escape(told['source'])}[/]"
+    heading = f"[bold]{escape(record['id'])}[/]: {escape(record['says'])}\n[dim]{escape(record['source'])}[/]"
     answer(Text.from_markup(heading), table, Text("--json prints all of it", style="dim"))

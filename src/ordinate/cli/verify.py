@@ -159,7 +159,7 @@ def _resolved(subject: str, kind: str) -> Any:
     """The object, or the folder of a model."""
     from pathlib import Path
 
-    from ordinate.verify.subject import resolve
+    from ordinate.verify.resolve import resolve
 
     return subject if kind == "model" and Path(subject).is_dir() else resolve(subject)
 

@@ -5,10 +5,7 @@ Nothing heavy is imported before a check is asked for: pytest loads this package
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING, Any
-
-from ordinate.verify.verdict import Cause, Outcome, Verdict
 
 if TYPE_CHECKING:
     from ordinate.verify.checks import (
@@ -20,6 +17,7 @@ if TYPE_CHECKING:
         check_rotary,
     )
     from ordinate.verify.model import check_model
+    from ordinate.verify.verdict import Cause, Outcome, Verdict
 
 __all__ = [
     "Cause",
@@ -36,9 +34,10 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """The checks, imported when first asked for."""
+    """Checks and verdicts, imported when first asked for."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(
-        importlib.import_module("ordinate.verify.model" if name == "check_model" else "ordinate.verify.checks"), name
-    )
+    import importlib
+
+    module = "checks" if name.startswith("check_") else "verdict"
+    return getattr(importlib.import_module(f"ordinate.verify.{'model' if name == 'check_model' else module}"), name)

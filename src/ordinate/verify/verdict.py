@@ -87,7 +87,7 @@ class Verdict:
         kind: "rotary", "bias", "embedding", "attention", "decoder", "model", "axial".
         adapter: how it was called.
         assumed: what nobody said and was taken for granted, a sentence each.
-        identified: what it was found to be: layout, base, direction ...
+        identified: what it was identified as: layout, base, direction ...
         outcomes: the properties.
         causes: the known faults that explain what failed, the likeliest first.
         wall_seconds: the whole run.

@@ -166,7 +166,7 @@ def table_of(rows: Sequence[Row]) -> str:
     lines = [
         "# What the verifier says of known faults and of correct code",
         "",
-        "Made by `python -m tests.verify.proof > docs/verify-proof.md`. The faults of the library are run in changing layouts and",
+        "Made by `python -m tests.verify.proof > docs/verify-proof.md`. The faults of the library run in changing layouts and",
         "orders of axes; those of the list `field` are written once more in other idioms (`tests/verify/proof`).",
         "",
         f"{len(faults)} faults: {len(missed)} missed, {len(misnamed)} caught under another name. "

@@ -1,1 +1,1 @@
-"""From any of the field's shapes to one: what a subject is called with, found by its parameter names and by trying."""
+"""From any of the field's shapes to one: what a subject is called with, by its parameter names and by trying."""

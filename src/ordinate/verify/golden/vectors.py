@@ -38,7 +38,7 @@ HEADS_WITHOUT_SETTING = 2
 
 
 def vectors(case: Case) -> dict[str, Any]:
-    """Everything that a port needs to be held to `case`, as plain JSON types.
+    """Everything that a port is compared with for `case`, as plain JSON types.
 
     >>> from ordinate.verify.golden.cases import CASES
     >>> vectors(CASES["alibi"])["outputs"]["bias"]["shape"]
@@ -59,8 +59,8 @@ def vectors(case: Case) -> dict[str, Any]:
         "settings": dict(case.settings),
         "scaling": None if case.scaling is None else dict(case.scaling),
         "length": case.length,
-        "parameters": {name: _told(parameter.detach()) for name, parameter in encoding.named_parameters()},
-        "inputs": {name: _told(tensor) for name, tensor in inputs.items()},
+        "parameters": {name: _tensor(parameter.detach()) for name, parameter in encoding.named_parameters()},
+        "inputs": {name: _tensor(tensor) for name, tensor in inputs.items()},
         "outputs": {name: _rounded(tensor) for name, tensor in outputs.items()},
         "tolerances": {name: _tolerances(name, tensor, case, inputs) for name, tensor in outputs.items()},
     }
@@ -112,31 +112,31 @@ def _outputs(case: Case, encoding: Any, inputs: dict[str, Tensor]) -> dict[str, 
     key_positions = inputs.get("positions", inputs.get("key_positions"))
     assert query_positions is not None
     assert key_positions is not None
-    found: dict[str, Tensor] = {}
+    outputs: dict[str, Tensor] = {}
     if hasattr(encoding, "inverse_frequencies"):
-        took = inspect.signature(encoding.inverse_frequencies).parameters
-        found["inverse_frequencies"] = encoding.inverse_frequencies(case.length) if took else encoding.inverse_frequencies()
+        takes = inspect.signature(encoding.inverse_frequencies).parameters
+        outputs["inverse_frequencies"] = encoding.inverse_frequencies(case.length) if takes else encoding.inverse_frequencies()
     if adds_to_embeddings(encoding):
         exact = "dtype" in inspect.signature(encoding.encode).parameters
-        found["vectors"] = encoding.encode(query_positions, **({"dtype": torch.float64} if exact else {}))
+        outputs["vectors"] = encoding.encode(query_positions, **({"dtype": torch.float64} if exact else {}))
     if rotates_heads(encoding):
         lengths = {} if case.length is None else {"length": case.length}
-        found["rotated"] = encoding.rotate(inputs["x"], query_positions, **lengths)
+        outputs["rotated"] = encoding.rotate(inputs["x"], query_positions, **lengths)
     elif rotates_queries_and_keys(encoding):
-        found["rotated_query"] = encoding.rotate_query(inputs["query"], query_positions)
-        found["rotated_key"] = encoding.rotate_key(inputs["key"], key_positions)
+        outputs["rotated_query"] = encoding.rotate_query(inputs["query"], query_positions)
+        outputs["rotated_key"] = encoding.rotate_key(inputs["key"], key_positions)
     if biases_scores(encoding):
         content = (inputs["query"], inputs["key"]) if "query" in inputs else ()
-        found["bias"] = encoding.bias(query_positions, key_positions, *content)
-        if found["bias"].dtype is not torch.float64:
-            found["bias"] = _exactly(case, query_positions, key_positions)
+        outputs["bias"] = encoding.bias(query_positions, key_positions, *content)
+        if outputs["bias"].dtype is not torch.float64:
+            outputs["bias"] = _exactly(case, query_positions, key_positions)
     if computes_scores(encoding):
-        found["scores"] = encoding.scores(inputs["query"], inputs["key"], query_positions, key_positions)
+        outputs["scores"] = encoding.scores(inputs["query"], inputs["key"], query_positions, key_positions)
     if adds_to_values(encoding):
         term = encoding.value_term(inputs["weights"], query_positions, key_positions)
         if term is not None:
-            found["value_term"] = term
-    return {name: tensor.detach() for name, tensor in found.items()}
+            outputs["value_term"] = term
+    return {name: tensor.detach() for name, tensor in outputs.items()}
 
 
 def _exactly(case: Case, query_positions: Tensor, key_positions: Tensor) -> Tensor:
@@ -157,7 +157,7 @@ def _tolerances(name: str, output: Tensor, case: Case, inputs: dict[str, Tensor]
     by_token = name in ("rotated", "vectors", "rotated_query", "rotated_key")
     positions = torch.cat([inputs[key].double().flatten() for key in inputs if key.endswith("positions")])
     turns = case.encoding in _TURNING and name != "inverse_frequencies"
-    told = {}
+    tolerances = {}
     for label, dtype in (("float64", torch.float64), ("float32", torch.float32), ("bfloat16", torch.bfloat16)):
         unit, wide = UNIT[dtype], UNIT[torch.float64 if dtype is torch.float64 else torch.float32]
         absolute, per_position = 16 * unit * largest, 4 * wide * largest if turns else 0.0
@@ -167,8 +167,12 @@ def _tolerances(name: str, output: Tensor, case: Case, inputs: dict[str, Tensor]
             reason += f"; angles formed in {formed} are off by up to 4 u radians a position, u = {wide:.3g}"
             if not by_token:
                 absolute, per_position = absolute + per_position * float(positions.abs().max()), 0.0
-        told[label] = {"absolute": float(f"{absolute:.3g}"), "per_position": float(f"{per_position:.3g}"), "reason": reason}
-    return told
+        tolerances[label] = {
+            "absolute": float(f"{absolute:.3g}"),
+            "per_position": float(f"{per_position:.3g}"),
+            "reason": reason,
+        }
+    return tolerances
 
 
 _TURNING = (
@@ -191,7 +195,7 @@ _TURNING = (
 )
 
 
-def _told(tensor: Tensor) -> dict[str, Any]:
+def _tensor(tensor: Tensor) -> dict[str, Any]:
     """Shape, dtype and numbers in row-major order."""
     integers = not tensor.is_floating_point()
     return {"shape": list(tensor.shape), "dtype": "int64" if integers else "float64", "data": _listed(tensor)}
