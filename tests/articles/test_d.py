@@ -50,8 +50,8 @@ def verdict(measurement: Measurement) -> Verdict:
 
 
 def value(measurement: Measurement, name: str) -> float:
-    (found,) = [check.value for check in measurement.checks if name in check.name]
-    return found
+    (result,) = [check.value for check in measurement.checks if name in check.name]
+    return result
 
 
 def paper(width: int, positions: Tensor) -> Tensor:

@@ -92,9 +92,9 @@ def test_d17_networks_that_learned_nothing_tell_nothing() -> None:
 
 def test_d17_straight_through_there_is_nothing_to_discretise() -> None:
     size = d17_discretising.Size(depths=(2,), width=100, epochs=6)
-    found = d17_discretising.trained(digits().fewer(600, 200), size, 2, "hard", 0)
-    assert found.gap == 0.0
-    assert found.hard > 0.2
+    result = d17_discretising.trained(digits().fewer(600, 200), size, 2, "hard", 0)
+    assert result.gap == 0.0
+    assert result.hard > 0.2
 
 
 # D18
@@ -109,10 +109,10 @@ def test_d18_the_verdict_follows_the_articles_number() -> None:
 
 
 def test_d18_the_picture_counts_what_gates_read() -> None:
-    found = d18_two_digits.grown_circuit(digits(classes=(0, 1)), 6, 0)
-    assert found.used is not None
-    assert found.used.shape == (8, 8)
-    assert 2 <= found.used.sum() <= 2 * found.gates
+    result = d18_two_digits.grown_circuit(digits(classes=(0, 1)), 6, 0)
+    assert result.used is not None
+    assert result.used.shape == (8, 8)
+    assert 2 <= result.used.sum() <= 2 * result.gates
 
 
 # D19
@@ -232,6 +232,6 @@ def test_a_network_has_about_the_gates_asked_for_and_never_more(gates: int, dept
 @needs("mnist")
 def test_d18_on_mnist_thirty_grown_gates_pass_the_articles_973() -> None:
     data = digits_for(Inputs(full=True, data=required("mnist").parent), classes=(0, 1))
-    found = d18_two_digits.grown_circuit(data, 30, 0)
-    assert found.gates <= 30
-    assert found.accuracy >= 0.998
+    result = d18_two_digits.grown_circuit(data, 30, 0)
+    assert result.gates <= 30
+    assert result.accuracy >= 0.998

@@ -28,24 +28,24 @@ SMALL = layered(60, 0, num_inputs=64)
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, d20_speed.Way]:
+def result(tmp_path_factory: pytest.TempPathFactory) -> dict[str, d20_speed.Way]:
     return d20_speed.ways(SMALL, tmp_path_factory.mktemp("speed"))
 
 
-def test_d20_every_way_gives_the_plain_classes(found: dict[str, d20_speed.Way]) -> None:
-    measured = d20_speed.speed(SMALL, found, 0.02)
+def test_d20_every_way_gives_the_plain_classes(result: dict[str, d20_speed.Way]) -> None:
+    measured = d20_speed.speed(SMALL, result, 0.02)
     assert all(check.holds for check in measured.checks if check.role == "control")
     assert {row[0] for row in measured.tables[0].rows} >= ({"C", "numpy"} if shutil.which("gcc") else {"numpy"})
 
 
-def test_d20_a_slow_way_refutes(found: dict[str, d20_speed.Way]) -> None:
-    fast = found["numpy"]
+def test_d20_a_slow_way_refutes(result: dict[str, d20_speed.Way]) -> None:
+    fast = result["numpy"]
     slow = d20_speed.Way(lambda x: np.concatenate([fast.whole(x[k : k + 16]) for k in range(0, len(x), 16)]), lambda: 1)
     assert verdict(d20_speed.speed(SMALL, {"slow": slow}, 0.02)) is Verdict.REFUTED
 
 
-def test_d20_a_way_that_answers_wrongly_takes_the_word_away(found: dict[str, d20_speed.Way]) -> None:
-    way = found["numpy"]
+def test_d20_a_way_that_answers_wrongly_takes_the_word_away(result: dict[str, d20_speed.Way]) -> None:
+    way = result["numpy"]
     wrong = d20_speed.Way(lambda x: (way.whole(x) + (np.arange(len(x)) == 7)) % 10, way.gates)
     assert verdict(d20_speed.speed(SMALL, {"wrong": wrong}, 0.02)) is Verdict.NOT_TESTABLE
 

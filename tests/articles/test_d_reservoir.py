@@ -31,13 +31,13 @@ def verdict(measurement: Measurement) -> Verdict:
 
 
 def value(measurement: Measurement, name: str) -> float:
-    (found,) = [check.value for check in measurement.checks if name in check.name]
-    return found
+    (result,) = [check.value for check in measurement.checks if name in check.name]
+    return result
 
 
 @pytest.fixture(scope="module")
 def larva() -> Brain:
-    return Brain.found(Inputs(data=required("larval-drosophila").parent))
+    return Brain.from_inputs(Inputs(data=required("larval-drosophila").parent))
 
 
 @pytest.fixture(scope="module")
@@ -70,9 +70,9 @@ def test_without_the_data_the_synthetic_connectome_is_taken_and_labelled(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("ORDINATE_DATA", raising=False)
-    brain = Brain.found(Inputs())
+    brain = Brain.from_inputs(Inputs())
     assert not brain.real
-    assert "no brain" in brain.told
+    assert "no brain" in brain.text
     assert brain.untested
 
 
@@ -87,12 +87,12 @@ def test_without_the_data_the_synthetic_connectome_is_taken_and_labelled(
 def test_on_the_synthetic_connectome_nothing_is_held_against_the_article(
     synthetic: Brain, measured: Callable[[Brain], Measurement]
 ) -> None:
-    found = measured(synthetic)
-    assert verdict(found) is Verdict.NOT_TESTABLE
-    assert {check.role for check in found.checks} == {Role.LIMIT}
-    assert found.untested
-    assert "synthetic" in found.inputs
-    assert found.key_figure.startswith("on the synthetic connectome, no brain")
+    result = measured(synthetic)
+    assert verdict(result) is Verdict.NOT_TESTABLE
+    assert {check.role for check in result.checks} == {Role.LIMIT}
+    assert result.untested
+    assert "synthetic" in result.inputs
+    assert result.key_figure.startswith("on the synthetic connectome, no brain")
 
 
 def test_with_the_data_the_larval_fly_is_measured(larva: Brain) -> None:
@@ -104,22 +104,22 @@ def test_with_the_data_the_larval_fly_is_measured(larva: Brain) -> None:
 
 
 def test_d11_activity_is_28_times_smaller_and_contrast_larger(larva: Brain) -> None:
-    found = d11_radius.radius(larva)
-    assert verdict(found) is Verdict.CORRECTED
-    assert value(found, "times that activity falls") == pytest.approx(28, abs=0.5)
-    assert value(found, "larger instead of smaller") > 3
+    result = d11_radius.radius(larva)
+    assert verdict(result) is Verdict.CORRECTED
+    assert value(result, "times that activity falls") == pytest.approx(28, abs=0.5)
+    assert value(result, "larger instead of smaller") > 3
 
 
 def test_d11_the_same_scaling_twice_is_neither_quieter_nor_less_telling(larva: Brain) -> None:
-    found = d11_radius.radius(larva, together="output")
-    assert value(found, "times that activity falls") == pytest.approx(1)
-    assert not any(check.holds for check in found.checks if check.role is Role.AS_STATED)
+    result = d11_radius.radius(larva, together="output")
+    assert value(result, "times that activity falls") == pytest.approx(1)
+    assert not any(check.holds for check in result.checks if check.role is Role.AS_STATED)
 
 
 def test_d11_scaling_by_input_is_not_quiet_enough(larva: Brain) -> None:
-    found = d11_radius.radius(larva, together="input")
-    assert value(found, "times that activity falls") < 10
-    assert [check.holds for check in found.checks if check.role is Role.AS_STATED] == [False, False]
+    result = d11_radius.radius(larva, together="input")
+    assert value(result, "times that activity falls") < 10
+    assert [check.holds for check in result.checks if check.role is Role.AS_STATED] == [False, False]
 
 
 def test_d11_a_brain_whose_contrast_dies_with_its_activity_reproduces_it(synthetic: Brain) -> None:
@@ -142,21 +142,21 @@ def test_d11_a_brain_whose_contrast_dies_with_its_activity_reproduces_it(synthet
 
 
 def test_d11_without_any_difference_between_the_sides_it_cannot_be_told(larva: Brain) -> None:
-    found = d11_radius.radius(as_if_real(larva, rewired(larva.connectome, seed=0)))
-    assert verdict(found) is Verdict.NOT_TESTABLE  # sides by chance do as well as the true ones
+    result = d11_radius.radius(as_if_real(larva, rewired(larva.connectome, seed=0)))
+    assert verdict(result) is Verdict.NOT_TESTABLE  # sides by chance do as well as the true ones
 
 
 # D12
 
 
 def test_d12_local_neurons_carry_the_leading_mode(larva: Brain) -> None:
-    found = d12_dominates.dominates(larva, d12_dominates.GROUPS)
-    assert verdict(found) is Verdict.REFUTED
-    assert value(found, "share of the leading mode in the local neurons") == pytest.approx(0.68, abs=0.005)
-    assert value(found, "share of the leading mode in Kenyon cells") == pytest.approx(0.017, abs=0.0005)
-    assert "297.14" in found.key_figure
-    assert "296.69" in found.key_figure
-    assert value(found, "error of a symmetric solver") == pytest.approx(417 / 297.14 - 1, abs=0.005)
+    result = d12_dominates.dominates(larva, d12_dominates.GROUPS)
+    assert verdict(result) is Verdict.REFUTED
+    assert value(result, "share of the leading mode in the local neurons") == pytest.approx(0.68, abs=0.005)
+    assert value(result, "share of the leading mode in Kenyon cells") == pytest.approx(0.017, abs=0.0005)
+    assert "297.14" in result.key_figure
+    assert "296.69" in result.key_figure
+    assert value(result, "error of a symmetric solver") == pytest.approx(417 / 297.14 - 1, abs=0.005)
 
 
 def test_d12_with_strong_synapses_among_kenyon_cells_it_is_reproduced(larva: Brain) -> None:
@@ -164,34 +164,34 @@ def test_d12_with_strong_synapses_among_kenyon_cells_it_is_reproduced(larva: Bra
     factors = np.where(inside, 40.0, 1.0)
     strong = larva.connectome.weights.multiply(factors[:, None] * factors).tocsr()
     doctored = as_if_real(larva, larva.connectome.with_weights(strong, name="strong mushroom body"))
-    found = d12_dominates.dominates(doctored, {**d12_dominates.GROUPS, "local neurons": ("KC",)})
-    assert verdict(found) is Verdict.REPRODUCED
+    result = d12_dominates.dominates(doctored, {**d12_dominates.GROUPS, "local neurons": ("KC",)})
+    assert verdict(result) is Verdict.REPRODUCED
 
 
 def test_d12_a_measurement_that_no_group_moves_tells_nothing(larva: Brain) -> None:
-    found = d12_dominates.dominates(larva, {"mushroom body": ("RGN",), "local neurons": ("RGN",)})
-    assert verdict(found) is Verdict.NOT_TESTABLE
+    result = d12_dominates.dominates(larva, {"mushroom body": ("RGN",), "local neurons": ("RGN",)})
+    assert verdict(result) is Verdict.NOT_TESTABLE
 
 
 # D13
 
 
 def test_d13_the_senses_are_ipsilateral_the_ascending_ones_cross_and_the_articles_numbers_run_backwards(larva: Brain) -> None:
-    found = d13_crossing.crossing(larva, SMALL)
-    assert verdict(found) is Verdict.REFUTED
-    backwards = [check.value for check in found.checks if "backwards" in check.name]
+    result = d13_crossing.crossing(larva, SMALL)
+    assert verdict(result) is Verdict.REFUTED
+    backwards = [check.value for check in result.checks if "backwards" in check.name]
     assert backwards == pytest.approx([0.0114, 0.0117, 0.0161, 0.0099], abs=5e-5)
-    assert value(found, "ascending senses after 5 steps") == pytest.approx(0.386, abs=5e-4)
-    directions = found.tables[0].rows
+    assert value(result, "ascending senses after 5 steps") == pytest.approx(0.386, abs=5e-4)
+    directions = result.tables[0].rows
     assert [row[0] for row in directions][:2] == ["senses, backwards as in the article", "senses, pre to post"]
 
 
 @pytest.mark.slow
 def test_d13_a_transposed_matrix_reproduces_the_article_the_wrong_way_round(larva: Brain) -> None:
     """Then the article's claim holds pre to post, and its numbers are not those of running backwards."""
-    found = d13_crossing.crossing(as_if_real(larva, larva.connectome.reversed()), SMALL)
-    assert value(found, "crossing index after 20 steps") > 0
-    assert verdict(found) is Verdict.NOT_TESTABLE  # the control that holds the article's four numbers notices
+    result = d13_crossing.crossing(as_if_real(larva, larva.connectome.reversed()), SMALL)
+    assert value(result, "crossing index after 20 steps") > 0
+    assert verdict(result) is Verdict.NOT_TESTABLE  # the control that holds the article's four numbers notices
 
 
 @pytest.mark.slow
@@ -199,26 +199,26 @@ def test_d13_with_left_and_right_outputs_exchanged_the_senses_cross(larva: Brain
     side = larva.connectome.side.copy()
     outputs = larva.connectome.select("DN-VNC")
     side[outputs] = np.where(side[outputs] == "left", "right", "left")
-    found = d13_crossing.crossing(as_if_real(larva, replace(larva.connectome, side=side)), SMALL)
-    claimed = [check for check in found.checks if check.role in (Role.AS_STATED, Role.GENERALISATION)]
+    result = d13_crossing.crossing(as_if_real(larva, replace(larva.connectome, side=side)), SMALL)
+    claimed = [check for check in result.checks if check.role in (Role.AS_STATED, Role.GENERALISATION)]
     assert all(check.holds for check in claimed)
 
 
 @pytest.mark.slow
 def test_d13_in_full_has_forty_draws_of_each_null_model(larva: Brain) -> None:
-    found = d13_crossing.measure(Inputs(data=required("larval-drosophila").parent, full=True))
-    assert verdict(found) is Verdict.REFUTED
-    assert {row[2] for row in found.tables[1].rows} == {40, 1}
+    result = d13_crossing.measure(Inputs(data=required("larval-drosophila").parent, full=True))
+    assert verdict(result) is Verdict.REFUTED
+    assert {row[2] for row in result.tables[1].rows} == {40, 1}
 
 
 # D14
 
 
 def test_d14_left_and_right_turn_the_light_body_apart(synthetic: Brain) -> None:
-    found = d14_body.steers(synthetic, lambda: KinematicFly(0.05), None)
-    assert verdict(found) is Verdict.REPRODUCED
-    assert value(found, "turn to the left") == pytest.approx(154.5 * 0.8 * 0.5)
-    assert found.untested[0][0] == "NeuroMechFly in MuJoCo"
+    result = d14_body.steers(synthetic, lambda: KinematicFly(0.05), None)
+    assert verdict(result) is Verdict.REPRODUCED
+    assert value(result, "turn to the left") == pytest.approx(154.5 * 0.8 * 0.5)
+    assert result.untested[0][0] == "NeuroMechFly in MuJoCo"
 
 
 class Deaf(KinematicFly):

@@ -58,8 +58,8 @@ def test_b7_sinusoids_behind_the_table_refute_it_and_unused_positions_say_nothin
 def c8(alibi: float = 0.0, rope: float = 0.3) -> Measurement:
     losses = {name: [{"32": 0.0, "64": value, "128": value}] * 2 for name, value in (("alibi", alibi), ("rope", rope))}
     scores = {
-        name: [{n: {"last": 3.0 + value, "cut": 3.0, "whole": 3.0} for n, value in one.items()} for one in found]
-        for name, found in losses.items()
+        name: [{n: {"last": 3.0 + value, "cut": 3.0, "whole": 3.0} for n, value in one.items()} for one in result]
+        for name, result in losses.items()
     }
     return c8_alibi.alibi(losses, scores, (0, 1), 100)
 
@@ -97,24 +97,24 @@ def test_c10_a_dip_in_the_middle_reproduces_it_and_a_lost_beginning_does_not() -
     assert verdict(c10([0.1] * 8, LOST_BEGINNING)) is Verdict.NOT_TESTABLE  # nothing was learned
 
 
-def c12(change: Callable[[dict[str, Any]], None] = lambda found: None) -> Measurement:
+def c12(change: Callable[[dict[str, Any]], None] = lambda result: None) -> Measurement:
     at = {"none": (4.0, 3.4), "interpolation": (3.6, 3.2), "YaRN": (3.3, 3.1)}
-    found: dict[str, Any] = {
+    result: dict[str, Any] = {
         "extended": {"128": {name: {"zero_shot": zero, "fine_tuned": tuned} for name, (zero, tuned) in at.items()}},
         "truncated": {"128": 3.0},
         "fine_tuned_steps": 10,
     }
-    change(found)
-    return c12_extending.extending([found, copy.deepcopy(found)], (0, 1), 100)
+    change(result)
+    return c12_extending.extending([result, copy.deepcopy(result)], (0, 1), 100)
 
 
 def test_c12_scalings_that_do_not_help_refute_it_and_a_model_that_does_not_fall_says_nothing() -> None:
-    def useless(found: dict[str, Any]) -> None:
+    def useless(result: dict[str, Any]) -> None:
         for name in ("interpolation", "YaRN"):
-            found["extended"]["128"][name]["zero_shot"] = 4.0
+            result["extended"]["128"][name]["zero_shot"] = 4.0
 
-    def carries(found: dict[str, Any]) -> None:
-        found["extended"]["128"]["none"]["zero_shot"] = 3.05
+    def carries(result: dict[str, Any]) -> None:
+        result["extended"]["128"]["none"]["zero_shot"] = 3.05
 
     assert verdict(c12()) is Verdict.REPRODUCED
     assert verdict(c12(useless)) is Verdict.REFUTED
@@ -122,13 +122,13 @@ def test_c12_scalings_that_do_not_help_refute_it_and_a_model_that_does_not_fall_
 
 
 def c13(masked: float = 0.2, unmasked: float = 0.0, control: float = 0.9) -> Measurement:
-    found = {
+    result = {
         "mask, untrained": [0.0, 0.02, 0.05],
         "mask, trained": [0.0, masked / 2, masked],
         "no mask, untrained": [0.0, 0.0, 0.0],
         "no mask, trained": [0.0, unmasked, unmasked],
     }
-    return c13_no_encoding.no_encoding([found, found], [control, control], (0, 1), 60)
+    return c13_no_encoding.no_encoding([result, result], [control, control], (0, 1), 60)
 
 
 def test_c13_a_probe_that_reads_without_the_mask_refutes_it_and_a_blind_one_says_nothing() -> None:
@@ -146,9 +146,9 @@ def test_stored_results_are_taken_where_the_user_has_them(tmp_path: Path) -> Non
     record["result"]["reason"] = "marked"
     Store(tmp_path / "sweep").write(record)
     other = Cell("k-back", "alibi", 0, train_length=16, test_lengths=(16, 32), steps=1, tested_rows=2)
-    found = records_of([other, cell], Inputs(data=tmp_path))
-    assert [row["settings"]["encoding"] for row in found] == ["alibi", "rope"]
-    assert found[1]["result"]["reason"] == "marked"
+    result = records_of([other, cell], Inputs(data=tmp_path))
+    assert [row["settings"]["encoding"] for row in result] == ["alibi", "rope"]
+    assert result[1]["result"]["reason"] == "marked"
     assert not Store(tmp_path / "sweep").has(other)  # the user's folder is read, not filled
 
 

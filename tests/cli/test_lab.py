@@ -26,20 +26,20 @@ def lab(*arguments: str | Path) -> Result:
 
 
 def test_the_table_has_a_line_a_claim_and_the_report_is_written(tmp_path: Path) -> None:
-    told = lab("A3", "A2", "--out", tmp_path / "report")
-    assert told.exit_code == 0
-    lines = told.stdout.splitlines()
+    result = lab("A3", "A2", "--out", tmp_path / "report")
+    assert result.exit_code == 0
+    lines = result.stdout.splitlines()
     assert [line.split()[0] for line in lines if line.startswith("A")] == ["A3", "A2"]
-    assert "cosine 0.9662 at distance 1" in told.stdout
-    assert told.stdout.count("reproduced") == 2
-    assert str(tmp_path / "report" / "index.html") in told.stderr
+    assert "cosine 0.9662 at distance 1" in result.stdout
+    assert result.stdout.count("reproduced") == 2
+    assert str(tmp_path / "report" / "index.html") in result.stderr
     assert (tmp_path / "report" / "index.html").is_file()
 
 
 def test_json_is_the_rows_of_the_report(tmp_path: Path) -> None:
-    told = lab("A3", "--json", "--out", tmp_path, "--seed", "7")
-    assert told.exit_code == 0
-    rows = json.loads(told.stdout)
+    result = lab("A3", "--json", "--out", tmp_path, "--seed", "7")
+    assert result.exit_code == 0
+    rows = json.loads(result.stdout)
     assert rows == json.loads((tmp_path / "claims.json").read_text(encoding="utf-8"))
     assert [row["id"] for row in rows] == ["A3"]
     assert rows[0]["verdict"] == "reproduced"
@@ -52,21 +52,21 @@ def test_a_claim_that_breaks_off_is_exit_code_one_and_still_in_the_report(
 ) -> None:
     claims = tuple(replace(claim, origin="ordinate.articles.nowhere") if claim.id == "A2" else claim for claim in CLAIMS)
     monkeypatch.setattr("ordinate.lab.catalogue.read_claims", lambda source: claims)
-    told = lab("A2", "A3", "--out", tmp_path)
-    assert told.exit_code == 1
-    assert "ModuleNotFoundError" in told.stdout
+    result = lab("A2", "A3", "--out", tmp_path)
+    assert result.exit_code == 1
+    assert "ModuleNotFoundError" in result.stdout
     assert [row["verdict"] for row in json.loads((tmp_path / "claims.json").read_text())] == ["failed", "reproduced"]
     assert "Where it broke off" in (tmp_path / "index.html").read_text(encoding="utf-8")
 
 
 def test_a_refuted_article_is_not_a_failure_of_the_tool(tmp_path: Path) -> None:
     vectors = word_vectors()
-    given = tmp_path / "rolled.txt"
+    path = tmp_path / "rolled.txt"
     rows = zip(vectors.words, vectors.array[::-1], strict=True)
-    given.write_text("".join(f"{word} {' '.join(map(str, vector))}\n" for word, vector in rows))
-    told = lab("A5", "--vectors", given, "--out", tmp_path / "report", "--json")
-    assert told.exit_code == 0
-    assert json.loads(told.stdout)[0]["verdict"] == "refuted"
+    path.write_text("".join(f"{word} {' '.join(map(str, vector))}\n" for word, vector in rows))
+    result = lab("A5", "--vectors", path, "--out", tmp_path / "report", "--json")
+    assert result.exit_code == 0
+    assert json.loads(result.stdout)[0]["verdict"] == "refuted"
 
 
 @pytest.mark.parametrize(
@@ -87,20 +87,20 @@ def test_wrong_use_is_one_line_exit_code_two_and_no_report(
     monkeypatch.chdir(tmp_path)
     Path("file").write_text("in the way")
     Path("small.txt").write_text("the 1 2 3\nanimal 4 5 6\n")
-    told = lab(*arguments)
-    assert told.exit_code == 2
-    assert told.stdout == ""
-    assert told.stderr.count("\n") == 1
-    assert told_in_one_line in told.stderr
+    result = lab(*arguments)
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert result.stderr.count("\n") == 1
+    assert told_in_one_line in result.stderr
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "small.txt"]
 
 
 def test_the_list_shows_every_claim_and_runs_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    told = lab("--list")
-    assert told.exit_code == 0
+    result = lab("--list")
+    assert result.exit_code == 0
     for claim in CLAIMS:
-        assert f"{claim.id} {claim.title}" in told.stdout
+        assert f"{claim.id} {claim.title}" in result.stdout
     assert {claim["id"] for claim in json.loads(lab("--list", "--full", "--json").stdout)} == {claim.id for claim in CLAIMS}
     assert list(tmp_path.iterdir()) == []
 
@@ -125,7 +125,7 @@ def test_control_c_leaves_no_report(tmp_path: Path) -> None:
     while not out.exists() and running.poll() is None:
         time.sleep(0.01)
     running.send_signal(signal.SIGINT)
-    _, told = running.communicate(timeout=60)
+    _, result = running.communicate(timeout=60)
     assert running.returncode == 130
-    assert b"interrupted" in told
+    assert b"interrupted" in result
     assert not out.exists()

@@ -63,10 +63,10 @@ def test_there_is_one_section_a_claim_and_a_link_to_each(page: Page, finished_re
 
 
 def test_the_verdicts_are_those_of_the_rows(page: Page, finished_report: Path) -> None:
-    told = "".join(page.text)
+    text_of_page = "".join(page.text)
     for row in read_rows(finished_report):
-        assert f"Verdict: {row['verdict']}" in told
-        assert row["reason"] in told
+        assert f"Verdict: {row['verdict']}" in text_of_page
+        assert row["reason"] in text_of_page
     verdicts = {row["verdict"] for row in read_rows(finished_report)}
     assert {"reproduced", "corrected"} <= verdicts <= {"reproduced", "corrected", "refuted", "not testable here"}
 
@@ -137,10 +137,10 @@ def test_what_a_claim_says_is_never_taken_for_markup(finished_report: Path, tmp_
     rows = read_rows(finished_report)[2:3]
     rows[0].update(title="<script>alert(1)</script>", reason="a < b & 1e-12", key_figure="1.5e-07 of <b>", figures=[])
     (tmp_path / "claims.json").write_text(json.dumps(rows))
-    made = render(tmp_path)
-    assert "<script>alert(1)" not in made
-    assert "a &lt; b &amp; 10<sup>−12</sup>" in made
-    assert "1.5\u00a0×\u00a010<sup>−7</sup> of &lt;b&gt;" in made
+    rendered = render(tmp_path)
+    assert "<script>alert(1)" not in rendered
+    assert "a &lt; b &amp; 10<sup>−12</sup>" in rendered
+    assert "1.5\u00a0×\u00a010<sup>−7</sup> of &lt;b&gt;" in rendered
 
 
 def test_charts_take_the_pages_colours(text: str, finished_report: Path) -> None:

@@ -69,13 +69,13 @@ def test_the_slider_moves_the_picture_by_keyboard(page: Any) -> None:
     from selenium.webdriver.common.keys import Keys
 
     slider = find(page, "figure[data-frames] input[type=range]")
-    first, told = drawn(page), find(page, "figure[data-frames] output").text
-    assert "position" in told
+    first, text_of_page = drawn(page), find(page, "figure[data-frames] output").text
+    assert "position" in text_of_page
     slider.send_keys(Keys.ARROW_RIGHT)
     second = drawn(page)
     assert second != first
     assert find(page, "figure[data-frames]").get_attribute("data-frame") == "1"
-    assert find(page, "figure[data-frames] output").text != told
+    assert find(page, "figure[data-frames] output").text != text_of_page
     slider.send_keys(Keys.END)
     assert find(page, "figure[data-frames]").get_attribute("data-frame") == "39"
     assert drawn(page).count('class="earlier"') == 4 * 39

@@ -49,7 +49,7 @@ def claim_of(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Claim]:
     return make
 
 
-def found(inputs: Inputs, value: float = 1.0) -> Measurement:
+def measured(inputs: Inputs, value: float = 1.0) -> Measurement:
     return Measurement([Check.near("x", value, 1.0, 0.1)], "one", {Verdict.REPRODUCED: "as foreseen"}, "nothing")
 
 
@@ -58,7 +58,7 @@ def broken(inputs: Inputs) -> Measurement:
 
 
 def test_a_failing_claim_is_a_row_and_the_others_go_on(claim_of: Callable[..., Claim]) -> None:
-    claims = [claim_of(found, id="T1"), claim_of(broken, id="T2"), claim_of(found, id="T3")]
+    claims = [claim_of(measured, id="T1"), claim_of(broken, id="T2"), claim_of(measured, id="T3")]
     rows = [result.row for result in run(claims, Inputs())]
     assert [row["verdict"] for row in rows] == ["reproduced", "failed", "reproduced"]
     assert rows[1]["reason"] == "ZeroDivisionError: no way"
@@ -80,7 +80,7 @@ def test_an_interruption_is_not_taken_for_a_failure(claim_of: Callable[..., Clai
 
 
 def test_a_row_says_what_when_where_and_with_what(claim_of: Callable[..., Claim]) -> None:
-    row = run_one(claim_of(found), Inputs(seeds=(3, 4))).row
+    row = run_one(claim_of(measured), Inputs(seeds=(3, 4))).row
     assert {"python", "ordinate", "torch", "numpy"} <= set(row["versions"])
     assert row["machine"]["cores"] >= 1
     assert row["machine"]["processor"]
@@ -92,23 +92,23 @@ def test_a_row_says_what_when_where_and_with_what(claim_of: Callable[..., Claim]
 
 
 def test_seeds_are_the_claims_own_unless_the_user_counts_from_another(claim_of: Callable[..., Claim]) -> None:
-    seen: list[tuple[int, ...]] = []
+    seeds: list[tuple[int, ...]] = []
 
     def note(inputs: Inputs) -> Measurement:
-        seen.append(inputs.seeds)
-        return found(inputs)
+        seeds.append(inputs.seeds)
+        return measured(inputs)
 
     run([claim_of(note)], Inputs())
     run([claim_of(note)], Inputs(), seed=10)
-    assert seen == [(0, 1), (10, 11)]
+    assert seeds == [(0, 1), (10, 11)]
 
 
 def test_a_claim_that_takes_too_long_is_told(claim_of: Callable[..., Claim]) -> None:
-    assert run_one(claim_of(found, budget_seconds=0.0), Inputs()).row["within_budget"] is False
+    assert run_one(claim_of(measured, budget_seconds=0.0), Inputs()).row["within_budget"] is False
 
 
 def test_an_unforeseen_verdict_is_explained_by_the_checks_that_decide(claim_of: Callable[..., Claim]) -> None:
-    row = run_one(claim_of(lambda inputs: found(inputs, value=5.0)), Inputs()).row
+    row = run_one(claim_of(lambda inputs: measured(inputs, value=5.0)), Inputs()).row
     assert row["verdict"] == "refuted"
     assert "x came out as 5 where 1 ± 0.1 was expected" in row["meaning"]
     assert "as foreseen" not in row["meaning"]
@@ -117,7 +117,7 @@ def test_an_unforeseen_verdict_is_explained_by_the_checks_that_decide(claim_of: 
 def test_figures_become_files_named_by_their_content(claim_of: Callable[..., Claim]) -> None:
     def drawn(content: str) -> dict[str, str]:
         figures = [Figure("chart", f"<svg>{content}</svg>", "c", "a"), Animation("moving", {"frames": [1]}, "c", "a")]
-        return run_one(claim_of(lambda inputs: replace(found(inputs), figures=figures)), Inputs()).files
+        return run_one(claim_of(lambda inputs: replace(measured(inputs), figures=figures)), Inputs()).files
 
     first, again, other = drawn("1"), drawn("1"), drawn("2")
     assert first == again
@@ -127,10 +127,10 @@ def test_figures_become_files_named_by_their_content(claim_of: Callable[..., Cla
 
 def test_the_progress_bar_goes_to_its_console(claim_of: Callable[..., Claim], capsys: pytest.CaptureFixture[str]) -> None:
     drawn = io.StringIO()
-    run([claim_of(found)], Inputs(), console=Console(file=drawn, force_terminal=True, width=100))
+    run([claim_of(measured)], Inputs(), console=Console(file=drawn, force_terminal=True, width=100))
     assert "T1 Test" in drawn.getvalue()
     assert "1/1" in drawn.getvalue()
-    run([claim_of(found)], Inputs())
+    run([claim_of(measured)], Inputs())
     captured = capsys.readouterr()
     assert (captured.out, captured.err) == ("", "")
 

@@ -36,7 +36,7 @@ STATED, GENERAL, FIXED, CONTROL, LIMIT = Role.AS_STATED, Role.GENERALISATION, Ro
     ],
 )
 def test_the_verdict_follows_from_the_checks(checks: list[tuple[Role, bool]], expected: Verdict) -> None:
-    assert judge([check(*given) for given in checks])[0] is expected
+    assert judge([check(*settings) for settings in checks])[0] is expected
 
 
 def test_the_reason_names_what_contradicts() -> None:
@@ -52,6 +52,6 @@ def test_a_silent_control_is_named() -> None:
 
 def test_nan_never_holds() -> None:
     nothing = float("nan")
-    for made in (Check.near("x", nothing, 1, 1), Check.at_most("x", nothing, 1), Check.at_least("x", nothing, 1)):
-        assert not made.holds
-        assert judge([made])[0] is Verdict.REFUTED
+    for result in (Check.near("x", nothing, 1, 1), Check.at_most("x", nothing, 1), Check.at_least("x", nothing, 1)):
+        assert not result.holds
+        assert judge([result])[0] is Verdict.REFUTED

@@ -25,7 +25,7 @@ from ordinate.sweep.store import Store
 from ordinate.sweep.tasks import Task
 from ordinate.sweep.training import Trained, train
 
-__all__ = ["mean_of", "records_of", "scores_of", "small_cell", "told", "trained_on"]
+__all__ = ["mean_sd", "records_of", "scores_of", "small_cell", "trained_on"]
 
 
 def small_cell(task: str, encoding: str, seed: int, *, steps: int, study: str = "lengths", tested_rows: int = 48) -> Cell:
@@ -69,8 +69,8 @@ def scores_of(cell: Cell) -> dict[str, dict[str, Any]]:
 
 def records_of(cells: Sequence[Cell], inputs: Inputs) -> list[dict[str, Any]]:
     """The records of these cells: those in the folder `sweep` of the user's data, the others run now, a process a core."""
-    given = inputs.data_folder("sweep")
-    there = Store(given).read(cells) if given is not None else []
+    folder = inputs.data_folder("sweep")
+    there = Store(folder).read(cells) if folder is not None else []
     missing = [cell for cell in cells if cell.key not in {record["key"] for record in there}]
     if missing:
         run_cells(missing, _scratch())
@@ -90,15 +90,10 @@ def _scratch() -> Store:
 _KEPT: list[tempfile.TemporaryDirectory[str]] = []  # removed when the process ends
 
 
-def mean_of(values: Sequence[float]) -> float:
-    """Their mean."""
-    return statistics.fmean(values)
-
-
-def told(values: Sequence[float], sign: str = "") -> str:
+def mean_sd(values: Sequence[float], sign: str = "") -> str:
     """Mean and spread in words; one value alone.
 
-    >>> told([0.25, 0.35]), told([-0.1], "+")
+    >>> mean_sd([0.25, 0.35]), mean_sd([-0.1], "+")
     ('0.30 ± 0.07', '-0.10')
     """
     mean = format(statistics.fmean(values), f"{sign}.2f")

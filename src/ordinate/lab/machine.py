@@ -14,13 +14,13 @@ __all__ = ["machine", "versions"]
 
 def versions() -> dict[str, str]:
     """Versions of Python, of this package, and of what the numbers depend on."""
-    found = {"python": platform.python_version(), "ordinate": __version__}
+    result = {"python": platform.python_version(), "ordinate": __version__}
     for package in ("torch", "numpy", "matplotlib"):
         try:
-            found[package] = metadata.version(package)
+            result[package] = metadata.version(package)
         except metadata.PackageNotFoundError:
-            found[package] = "not installed"
-    return found
+            result[package] = "not installed"
+    return result
 
 
 def machine() -> dict[str, str | int]:

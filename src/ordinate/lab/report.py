@@ -84,8 +84,8 @@ def _powers(text: object) -> Markup:
     return Markup(re.sub(r"\b(\d+(?:\.\d+)?)e([+-]?)0*(\d+)\b", _power, str(escape(text))))
 
 
-def _power(found: re.Match[str]) -> str:
-    factor, sign, exponent = found.groups()
+def _power(match: re.Match[str]) -> str:
+    factor, sign, exponent = match.groups()
     power = f"10<sup>{'−' if sign == '-' else ''}{exponent}</sup>"
     return power if factor == "1" else f"{factor}\u00a0×\u00a0{power}"
 

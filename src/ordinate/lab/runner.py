@@ -154,8 +154,10 @@ def _failed(problem: Exception) -> dict[str, Any]:
 def _unforeseen(measurement: Measurement) -> str:
     """What can be said about an outcome that the claim's author wrote no paragraph for."""
     decided = [check for check in measurement.checks if not check.holds and check.role is not Role.LIMIT]
-    told = "; ".join(f"{check.name} came out as {check.to_row()['shown']} where {check.band} was expected" for check in decided)
-    return f"This outcome differs from what the claim's author found: {told}." if told else "No check decides."
+    deciding = "; ".join(
+        f"{check.name} came out as {check.to_row()['shown']} where {check.band} was expected" for check in decided
+    )
+    return f"This outcome differs from what the claim's author found: {deciding}." if deciding else "No check decides."
 
 
 def _filed(claim: Claim, figure: Figure | Animation, files: dict[str, str]) -> dict[str, Any]:

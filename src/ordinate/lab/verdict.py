@@ -46,10 +46,10 @@ def judge(checks: Sequence[Check]) -> tuple[Verdict, str]:
 
 
 def _count(checks: Sequence[Check]) -> str:
-    held = sum(check.holds for check in checks)
-    return f"{held} of {len(checks)} {'holds' if held == 1 else 'hold'}"
+    holding = sum(check.holds for check in checks)
+    return f"{holding} of {len(checks)} {'holds' if holding == 1 else 'hold'}"
 
 
 def _named(checks: Sequence[Check]) -> str:
-    shown = [check.name for check in checks[:2]]
-    return ", ".join(shown) + (f" and {len(checks) - 2} more" if len(checks) > 2 else "")
+    names = [check.name for check in checks[:2]]
+    return ", ".join(names) + (f" and {len(checks) - 2} more" if len(checks) > 2 else "")

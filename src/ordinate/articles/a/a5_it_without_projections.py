@@ -67,11 +67,11 @@ Encode = Callable[[int, Tensor], Tensor]
 
 def measure(inputs: Inputs) -> Measurement:
     """Claim A5: the article's numbers on GloVe's 50 channels, and whatever the given or installed vectors add."""
-    given = inputs.vectors
-    wider = given if given is not None and given.dim != _PUBLISHED_WIDTH else None
-    vectors = word_vectors() if given is None or wider is not None else given
+    own = inputs.vectors
+    wider = own if own is not None and own.dim != _PUBLISHED_WIDTH else None
+    vectors = word_vectors() if own is None or wider is not None else own
     try:
-        many = vectors if given is vectors else word_vectors("glove")
+        many = vectors if own is vectors else word_vectors("glove")
     except MissingExtraError:
         many = None
     return it_without_projections(
@@ -148,8 +148,8 @@ def it_without_projections(
 
 
 def _of_it(embeddings: Tensor) -> list[float]:
-    told: list[float] = plain_attention(embeddings)[1][_IT].tolist()
-    return told
+    weights: list[float] = plain_attention(embeddings)[1][_IT].tolist()
+    return weights
 
 
 def _published_checks(weights: _Weights) -> list[Check]:

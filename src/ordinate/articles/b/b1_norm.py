@@ -58,7 +58,7 @@ def norms(encode: Encode, drawn: Tensor, words: Tensor) -> Measurement:
     """
     positions = indices.consecutive(_POSITIONS)
     lengths = {width: encode(width, positions).norm(dim=-1) for width in _WIDTHS}
-    off = {width: float((found - math.sqrt(width / 2)).abs().max()) for width, found in lengths.items()}
+    off = {width: float((results - math.sqrt(width / 2)).abs().max()) for width, results in lengths.items()}
     place = math.sqrt(_WIDTH / 2)
     unscaled = float(drawn.norm(dim=-1).median())
     scaled = unscaled * math.sqrt(_WIDTH)

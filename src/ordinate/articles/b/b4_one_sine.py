@@ -81,7 +81,7 @@ def uniqueness(encode: Encode) -> Measurement:
             role=Role.CONTROL,
         ),
     ]
-    rows = [(name, float(found.min()), float(found.median())) for name, found in nearest.items()]
+    rows = [(name, float(distances.min()), float(distances.median())) for name, distances in nearest.items()]
     return Measurement(
         checks=checks,
         key_figure=f"nearest two of {_POSITIONS:,} positions: {rows[0][1]:.0e} apart for one sine, {rows[3][1]:.3f} for the "
@@ -103,12 +103,12 @@ def uniqueness(encode: Encode) -> Measurement:
 
 def _nearest(code: Tensor, block: int = 500) -> Tensor:
     """For each row of [N, D] the distance to the nearest other row."""
-    found = []
+    distances = []
     for start in range(0, len(code), block):
         apart = torch.cdist(code[start : start + block], code, compute_mode="donot_use_mm_for_euclid_dist")
         apart[torch.arange(len(apart)), torch.arange(start, start + len(apart))] = math.inf
-        found.append(apart.min(dim=-1).values)
-    return torch.cat(found)
+        distances.append(apart.min(dim=-1).values)
+    return torch.cat(distances)
 
 
 def _picture(sine: Tensor, nearest: dict[str, Tensor]) -> Figure:
@@ -116,8 +116,8 @@ def _picture(sine: Tensor, nearest: dict[str, Tensor]) -> Figure:
         left.plot(sine[:2500, 0].numpy(), color=SERIES[0]["color"], linewidth=1.4)
         left.set(title="One slow sine", xlabel="position (tokens)", ylabel="value")
         left.grid(axis="y")
-        for (name, found), series in zip(nearest.items(), SERIES, strict=False):
-            ordered = np.sort(found.clamp_min(1e-9).numpy())
+        for (name, distances), series in zip(nearest.items(), SERIES, strict=False):
+            ordered = np.sort(distances.clamp_min(1e-9).numpy())
             right.plot(
                 np.linspace(0, 1, len(ordered)), ordered, color=series["color"], linestyle=series["linestyle"], label=name
             )

@@ -8,10 +8,11 @@ positions at all is shown by telling them all tokens stand in one place.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from statistics import fmean
 
 import torch
 
-from ordinate.articles.sweep_runs import mean_of, records_of, scores_of, small_cell, told, trained_on
+from ordinate.articles.sweep_runs import mean_sd, records_of, scores_of, small_cell, trained_on
 from ordinate.lab.claim import Claim, Inputs
 from ordinate.lab.figures import SERIES, canvas, to_svg
 from ordinate.lab.measurement import Check, Figure, Measurement, Role, Table, Verdict
@@ -57,29 +58,31 @@ def sinusoid_or_learned(scores: Scores, seeds: Sequence[int], steps: int, tables
         tables: shown beside.
     """
     behind = [a["at"] - b["at"] for a, b in zip(scores["sinusoidal"], scores["learned"], strict=True)]
-    lost = {name: mean_of([one["lost"] for one in found]) for name, found in scores.items()}
-    rise = {name: [one["twice"] - one["at"] for one in found] for name, found in scores.items()}
+    lost = {name: fmean([one["lost"] for one in runs]) for name, runs in scores.items()}
+    rise = {name: [one["twice"] - one["at"] for one in runs] for name, runs in scores.items()}
     checks = [
-        Check.at_most("bits per byte of sinusoids above those of a learned table", mean_of(behind), 0.05, unit="bits"),
-        Check.at_least("bits per byte of sinusoids above those of a learned table", mean_of(behind), -0.05, role=Role.LIMIT),
+        Check.at_most("bits per byte of sinusoids above those of a learned table", fmean(behind), 0.05, unit="bits"),
+        Check.at_least("bits per byte of sinusoids above those of a learned table", fmean(behind), -0.05, role=Role.LIMIT),
         *(
             Check.at_least(f"bits lost by {name} when all tokens stand in one place", value, 0.05, role=Role.CONTROL)
             for name, value in lost.items()
         ),
-        Check.at_most("rise of sinusoids at twice the training length", mean_of(rise["sinusoidal"]), 0.05, role=Role.LIMIT),
+        Check.at_most("rise of sinusoids at twice the training length", fmean(rise["sinusoidal"]), 0.05, role=Role.LIMIT),
     ]
     return Measurement(
         checks=checks,
-        key_figure=f"sinusoids {told(behind, '+')} bits per byte against a learned table at the training length; at twice that "
-        f"{told(rise['sinusoidal'], '+')}, the table clamped {told(rise['learned'], '+')}",
+        key_figure=f"sinusoids {mean_sd(behind, '+')} bits per byte against a learned table at the training length; "
+        "at twice that "
+        f"{mean_sd(rise['sinusoidal'], '+')}, the table clamped {mean_sd(rise['learned'], '+')}",
         meaning={
-            Verdict.REPRODUCED: f"Over {len(seeds)} seeds sinusoids differ from a learned table by {told(behind, '+')} bits "
+            Verdict.REPRODUCED: f"Over {len(seeds)} seeds sinusoids differ from a learned table by {mean_sd(behind, '+')} bits "
             "per byte (less than 0 speaks for sinusoids): no worse, so nothing is lost by not learning positions. Where they "
             "are ahead, that is speed of learning: a table has to be learned vector by vector, and these trainings are "
             "short. The article's further hope, that sinusoids carry past the training length, fails: they lose "
-            f"{told(rise['sinusoidal'], '+')} bits at twice it, while the table has no vector there at all; with its last "
-            f"one in the place of the missing ones the loss is {told(rise['learned'], '+')}.",
-            Verdict.REFUTED: f"Over {len(seeds)} seeds sinusoids are {told(behind, '+')} bits per byte behind a learned table.",
+            f"{mean_sd(rise['sinusoidal'], '+')} bits at twice it, while the table has no vector there at all; with its last "
+            f"one in the place of the missing ones the loss is {mean_sd(rise['learned'], '+')}.",
+            Verdict.REFUTED: f"Over {len(seeds)} seeds sinusoids are {mean_sd(behind, '+')} bits per byte behind a "
+            "learned table.",
         },
         inputs=f"text of Python's standard library, 32 tokens, 2 layers of 64 channels, {steps} steps of 16 rows; seeds "
         f"{', '.join(map(str, seeds))}",
@@ -90,10 +93,10 @@ def sinusoid_or_learned(scores: Scores, seeds: Sequence[int], steps: int, tables
                 [
                     (
                         name if name == "sinusoidal" else "learned, clamped past 32",
-                        *(told([one[key] for one in found]) for key in ("at", "twice", "fourfold")),
-                        told([one["at"] + one["lost"] for one in found]),
+                        *(mean_sd([one[key] for one in runs]) for key in ("at", "twice", "fourfold")),
+                        mean_sd([one["at"] + one["lost"] for one in runs]),
                     )
-                    for name, found in scores.items()
+                    for name, runs in scores.items()
                 ],
             ),
             *tables,
@@ -104,11 +107,11 @@ def sinusoid_or_learned(scores: Scores, seeds: Sequence[int], steps: int, tables
 
 def _scores(encoding: str, seed: int, steps: int) -> dict[str, float]:
     cell = small_cell("text", encoding, seed, steps=steps)
-    found, (trained, task) = scores_of(cell), trained_on(cell)
+    runs, (trained, task) = scores_of(cell), trained_on(cell)
     rows = task.rows(cell.tested_rows, 32, seed, "test")
     one_place = score(trained.model, task, rows, torch.zeros(32, dtype=torch.long)).last
-    past = [found[n]["clamped"] if found[n]["beyond"] else found[n]["last"] for n in ("64", "128")]
-    here = found["32"]["last"]
+    past = [runs[n]["clamped"] if runs[n]["beyond"] else runs[n]["last"] for n in ("64", "128")]
+    here = runs["32"]["last"]
     return {"at": here, "twice": past[0], "fourfold": past[1], "lost": one_place - here}
 
 
@@ -123,8 +126,8 @@ def _default_table(records: Sequence[Mapping[str, object]]) -> Table:
 def _picture(scores: Scores) -> Figure:
     keys = ("at", "twice", "fourfold")
     with canvas(1, height=2.9, width=4.6) as (figure, axes):
-        for (name, found), series in zip(scores.items(), SERIES, strict=False):
-            for seed, one in enumerate(found):
+        for (name, runs), series in zip(scores.items(), SERIES, strict=False):
+            for seed, one in enumerate(runs):
                 axes.plot(
                     (1, 2, 4),
                     [one[key] for key in keys],
@@ -143,7 +146,6 @@ def _picture(scores: Scores) -> Figure:
         caption="Bits per byte of the same last targets, a line a seed. Past L the learned table is clamped to its last "
         "vector.",
         alt="; ".join(
-            f"{name} " + ", ".join(f"{mean_of([one[key] for one in found]):.2f}" for key in keys)
-            for name, found in scores.items()
+            f"{name} " + ", ".join(f"{fmean([one[key] for one in runs]):.2f}" for key in keys) for name, runs in scores.items()
         ),
     )

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from statistics import fmean
 
-from ordinate.articles.sweep_runs import mean_of, records_of, scores_of, small_cell
+from ordinate.articles.sweep_runs import records_of, scores_of, small_cell
 from ordinate.lab.claim import Claim, Inputs
 from ordinate.lab.figures import canvas, heat_map, to_svg
 from ordinate.lab.measurement import Check, Figure, Measurement, Role, Table, Verdict
@@ -42,13 +43,13 @@ def measure(inputs: Inputs) -> Measurement:
         return lost_in_the_middle(table.depth, length, f"{table.model}, {preset.seeds} seeds")
     recall: dict[str, dict[int, list[float]]] = {}
     for name in ("rope", "alibi"):
-        found = [scores_of(small_cell("lookup", name, seed, steps=120, tested_rows=128)) for seed in inputs.seeds]
+        by_depth = [scores_of(small_cell("lookup", name, seed, steps=120, tested_rows=128)) for seed in inputs.seeds]
         recall[name] = {
-            int(n): [mean_of(list(column)) for column in zip(*(one[n]["depth"] for one in found), strict=True)]
-            for n in found[0]
+            int(n): [fmean(list(column)) for column in zip(*(one[n]["depth"] for one in by_depth), strict=True)]
+            for n in by_depth[0]
         }
-    told = f"2 layers of 64 channels, 120 steps of 16 rows; seeds {', '.join(map(str, inputs.seeds))}"
-    return lost_in_the_middle(recall, 32, told)
+    training = f"2 layers of 64 channels, 120 steps of 16 rows; seeds {', '.join(map(str, inputs.seeds))}"
+    return lost_in_the_middle(recall, 32, training)
 
 
 def lost_in_the_middle(recall: Recall, train_length: int, model: str) -> Measurement:
@@ -60,9 +61,9 @@ def lost_in_the_middle(recall: Recall, train_length: int, model: str) -> Measure
         model: what was trained, in words.
     """
     longest = max(recall["rope"])
-    dips = {name: {n: _dip(row) for n, row in found.items()} for name, found in recall.items()}
+    dips = {name: {n: _dip(row) for n, row in by_depth.items()} for name, by_depth in recall.items()}
     # the mean over encodings: the largest of many noisy dips would always be one
-    average = {n: mean_of([found[n] for found in dips.values()]) for n in recall["rope"]}
+    average = {n: fmean([by_depth[n] for by_depth in dips.values()]) for n in recall["rope"]}
     here, far = average[train_length], max(dip for n, dip in average.items() if n > train_length)
     rope = recall["rope"][longest]
     checks = [
@@ -73,7 +74,7 @@ def lost_in_the_middle(recall: Recall, train_length: int, model: str) -> Measure
         ),
         Check.at_least(
             "recall at the training length, least of the encodings",
-            min(mean_of(found[train_length]) for found in recall.values()),
+            min(fmean(by_depth[train_length]) for by_depth in recall.values()),
             0.5,
             role=Role.CONTROL,
         ),
@@ -98,8 +99,8 @@ def lost_in_the_middle(recall: Recall, train_length: int, model: str) -> Measure
                 ("encoding", "tokens", "beginning", "middle", "end", "dip"),
                 [
                     (name, float(n), row[0], _middle(row), row[-1], _dip(row))
-                    for name, found in recall.items()
-                    for n, row in found.items()
+                    for name, by_depth in recall.items()
+                    for n, row in by_depth.items()
                 ],
             )
         ],
@@ -111,7 +112,7 @@ def lost_in_the_middle(recall: Recall, train_length: int, model: str) -> Measure
 def _middle(row: Sequence[float]) -> float:
     """Mean of the middle half."""
     quarter = len(row) // 4
-    return mean_of(row[quarter : len(row) - quarter])
+    return fmean(row[quarter : len(row) - quarter])
 
 
 def _dip(row: Sequence[float]) -> float:
@@ -123,9 +124,11 @@ def _picture(recall: Recall) -> Figure:
     rows = math.ceil(len(recall) / columns)
     with canvas(columns, rows, height=1.2 + 1.4 * rows) as (figure, grid):
         panels = [grid] if len(recall) == 1 else list(grid.flat)
-        for panel, (name, found) in zip(panels, recall.items(), strict=False):
-            heat_map(panel, list(found.values()), label="recall", y_labels=[str(n) for n in found], lower=0, upper=1, bar=False)
-            panel.set_xticks([0, len(next(iter(found.values()))) - 1], ["beginning", "end"])
+        for panel, (name, by_depth) in zip(panels, recall.items(), strict=False):
+            heat_map(
+                panel, list(by_depth.values()), label="recall", y_labels=[str(n) for n in by_depth], lower=0, upper=1, bar=False
+            )
+            panel.set_xticks([0, len(next(iter(by_depth.values()))) - 1], ["beginning", "end"])
             panel.set_title(name)
         for panel in panels[len(recall) :]:
             panel.set_axis_off()
@@ -136,7 +139,7 @@ def _picture(recall: Recall) -> Figure:
         svg,
         caption="Recall by place of the needle in the context (across) and length of the context (down).",
         alt="; ".join(
-            f"{name} at {max(found)} tokens: " + ", ".join(f"{x:.2f}" for x in found[max(found)])
-            for name, found in recall.items()
+            f"{name} at {max(by_depth)} tokens: " + ", ".join(f"{x:.2f}" for x in by_depth[max(by_depth)])
+            for name, by_depth in recall.items()
         ),
     )

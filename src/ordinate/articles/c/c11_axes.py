@@ -68,10 +68,10 @@ def axes(on_grid: Part, in_time: Part, in_one_space: Part) -> Measurement:
     """Claim C11 from its three parts."""
     parts = (on_grid, in_time, in_one_space)
     checks = [check for part in parts for check in part[0]]
-    held = sum(check.holds for check in checks)
+    holding = sum(check.holds for check in checks)
     return Measurement(
         checks=checks,
-        key_figure=f"{held} of {len(checks)} checks on grid, time and one space hold",
+        key_figure=f"{holding} of {len(checks)} checks on grid, time and one space hold",
         meaning={
             Verdict.REPRODUCED: "All three needs are real, and each has an encoding that meets it. Counted in one row, a "
             "cell's neighbour below is as far away as the image is wide; with x and y it is as near as the one beside it. A "
@@ -240,8 +240,8 @@ def _by_calendar(moment: datetime) -> tuple[float, float, float, float]:
 
 
 def _picture_time(moments: list[datetime], vectors: Tensor) -> Figure:
-    shown = slice(0, 44)
-    days = np.array([(moment - _START.replace(hour=0, minute=0)) / timedelta(days=1) for moment in moments])[shown]
+    plotted = slice(0, 44)
+    days = np.array([(moment - _START.replace(hour=0, minute=0)) / timedelta(days=1) for moment in moments])[plotted]
     first = int(days[0])
     with canvas(rows=2, height=3.6) as (figure, axes):
         fine = np.linspace(0, days[-1], 1500)
@@ -253,7 +253,7 @@ def _picture_time(moments: list[datetime], vectors: Tensor) -> Figure:
             one.plot(fine, np.cos(2 * np.pi * (fine + start) / period), color="#c6c9ce", linewidth=1.0, label="the calendar")
             one.plot(
                 days,
-                vectors[shown, channel].numpy(),
+                vectors[plotted, channel].numpy(),
                 linestyle="none",
                 marker=series["marker"],
                 markersize=4.5,
@@ -321,7 +321,7 @@ def multimodal_checks(
     table = Table(
         "Where the parts stand",
         ("part", "tokens", "first (time, height, width)", "last (time, height, width)"),
-        _told(positions),
+        _described(positions),
     )
     return checks, table, _picture_multimodal(positions)
 
@@ -360,7 +360,7 @@ def _score_change(rotate: Callable[[Tensor, Tensor], Tensor], query: Tensor, key
     return float((scores(positions + torch.tensor([5, 9, 2])) - scores(positions)).abs().max())
 
 
-def _told(positions: Tensor) -> list[tuple[str, int, str, str]]:
+def _described(positions: Tensor) -> list[tuple[str, int, str, str]]:
     rows, begin = [], 0
     for part in _PARTS:
         count = part if isinstance(part, int) else int(np.prod(part))

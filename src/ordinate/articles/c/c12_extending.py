@@ -10,9 +10,10 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Mapping, Sequence
+from statistics import fmean
 from typing import Any
 
-from ordinate.articles.sweep_runs import mean_of, small_cell, told, trained_on
+from ordinate.articles.sweep_runs import mean_sd, small_cell, trained_on
 from ordinate.lab.claim import Claim, Inputs
 from ordinate.lab.figures import SERIES, canvas, to_svg
 from ordinate.lab.measurement import Check, Figure, Measurement, Role, Table, Verdict
@@ -56,11 +57,11 @@ def extended(seed: int, steps: int, *, full: bool = False) -> dict[str, Any]:
 def measure(inputs: Inputs) -> Measurement:
     """Claim C12 on a short training stretched fourfold, or with --full on one of 1,000 steps stretched twofold as well."""
     steps = 1000 if inputs.full else 100
-    found = [extended(seed, steps, full=inputs.full) for seed in inputs.seeds]
-    return extending(found, inputs.seeds, steps)
+    runs = [extended(seed, steps, full=inputs.full) for seed in inputs.seeds]
+    return extending(runs, inputs.seeds, steps)
 
 
-def extending(found: Sequence[Mapping[str, Any]], seeds: Sequence[int], steps: int) -> Measurement:
+def extending(runs: Sequence[Mapping[str, Any]], seeds: Sequence[int], steps: int) -> Measurement:
     """Claim C12 on any extensions.
 
     Args:
@@ -68,18 +69,18 @@ def extending(found: Sequence[Mapping[str, Any]], seeds: Sequence[int], steps: i
         seeds: of the trainings.
         steps: of training, for the reader.
     """
-    longest = max(found[0]["extended"], key=int)
-    names = list(found[0]["extended"][longest])
-    cut = [one["truncated"][longest] for one in found]
+    longest = max(runs[0]["extended"], key=int)
+    names = list(runs[0]["extended"][longest])
+    cut = [one["truncated"][longest] for one in runs]
 
     def against(name: str, how: str) -> list[float]:
-        return [one["extended"][longest][name][how] - one["truncated"][longest] for one in found]
+        return [one["extended"][longest][name][how] - one["truncated"][longest] for one in runs]
 
     zero = {name: against(name, "zero_shot") for name in names}
     tuned = {name: against(name, "fine_tuned") for name in names}
     scaled = [name for name in names if name != "none"]
-    best_zero = min(scaled, key=lambda name: mean_of(zero[name]))
-    best_tuned = min(scaled, key=lambda name: mean_of(tuned[name]))
+    best_zero = min(scaled, key=lambda name: fmean(zero[name]))
+    best_tuned = min(scaled, key=lambda name: fmean(tuned[name]))
     plain = Rotary(64, layout="half").inverse_frequencies()
     ratio = {
         name: Rotary(64, layout="half", scaling=scaling).inverse_frequencies() / plain
@@ -97,46 +98,44 @@ def extending(found: Sequence[Mapping[str, Any]], seeds: Sequence[int], steps: i
         Check.at_most("YaRN: slowest pairs away from a quarter", float((ratio["YaRN"][-4:] - 1 / _FACTOR).abs().max()), 1e-12),
         Check.at_least(
             "bits that the best scaling saves over none, zero-shot",
-            mean_of(zero["none"]) - mean_of(zero[best_zero]),
+            fmean(zero["none"]) - fmean(zero[best_zero]),
             0.05,
             unit="bits",
         ),
         Check.at_least(
             "bits that a short fine-tune saves the best scaling",
-            mean_of(zero[best_zero]) - mean_of(tuned[best_tuned]),
+            fmean(zero[best_zero]) - fmean(tuned[best_tuned]),
             0.0,
             unit="bits",
             role=Role.LIMIT,
         ),
         Check.at_least(
-            "bits lost without scaling against a cut context", mean_of(zero["none"]), 0.1, unit="bits", role=Role.CONTROL
+            "bits lost without scaling against a cut context", fmean(zero["none"]), 0.1, unit="bits", role=Role.CONTROL
         ),
-        Check.at_most("bits lost zero-shot by the best scaling", mean_of(zero[best_zero]), 0.0, unit="bits", role=Role.LIMIT),
-        Check.at_most(
-            "bits lost fine-tuned by the best scaling", mean_of(tuned[best_tuned]), 0.0, unit="bits", role=Role.LIMIT
-        ),
+        Check.at_most("bits lost zero-shot by the best scaling", fmean(zero[best_zero]), 0.0, unit="bits", role=Role.LIMIT),
+        Check.at_most("bits lost fine-tuned by the best scaling", fmean(tuned[best_tuned]), 0.0, unit="bits", role=Role.LIMIT),
     ]
     train_length = int(small_cell("text", "rope", 0, steps=1).train_length)
     warned = beta_fast_warning(YaRN(int(longest) / train_length, train_length))
     rows = [
         {"settings": {"study": "extension", "train_length": train_length}, "result": {"status": "scored", **one}}
-        for one in found
+        for one in runs
     ]
     figures = [_frequencies({name: values.tolist() for name, values in ratio.items()})]
-    if len(found[0]["extended"]) > 1:
+    if len(runs[0]["extended"]) > 1:
         drawn = extension_figure(rows)
         assert drawn is not None
         figures.append(drawn)
     return Measurement(
         checks=checks,
         key_figure=f"at {int(longest) // train_length} times the trained length, against a cut context: no scaling "
-        f"{told(zero['none'], '+')} bits, {best_zero} {told(zero[best_zero], '+')}, fine-tuned {best_tuned} "
-        f"{told(tuned[best_tuned], '+')}",
+        f"{mean_sd(zero['none'], '+')} bits, {best_zero} {mean_sd(zero[best_zero], '+')}, fine-tuned {best_tuned} "
+        f"{mean_sd(tuned[best_tuned], '+')}",
         meaning={
             Verdict.REPRODUCED: "The scalings do to the frequencies what the article says, exactly, and each eases the fall "
             f"of a model that is run past its training. Zero-shot the best here is {best_zero}, still "
-            f"{told(zero[best_zero], '+')} bits per byte against simply cutting the context; after a fine-tune of "
-            f"{found[0]['fine_tuned_steps']} steps the best is {best_tuned} at {told(tuned[best_tuned], '+')}. So an "
+            f"{mean_sd(zero[best_zero], '+')} bits per byte against simply cutting the context; after a fine-tune of "
+            f"{runs[0]['fine_tuned_steps']} steps the best is {best_tuned} at {mean_sd(tuned[best_tuned], '+')}. So an "
             "extension has to be measured against truncation, which none of the articles does."
             + (f" A warning: {warned}." if warned else ""),
             Verdict.REFUTED: "The scalings change the frequencies as stated, but do not ease the fall past the trained "
@@ -154,13 +153,13 @@ def extending(found: Sequence[Mapping[str, Any]], seeds: Sequence[int], steps: i
                         (
                             name,
                             *(
-                                told([one["extended"][longest][name][how] for one in found])
+                                mean_sd([one["extended"][longest][name][how] for one in runs])
                                 for how in ("zero_shot", "fine_tuned")
                             ),
                         )
                         for name in names
                     ),
-                    ("context cut", told(cut), ""),
+                    ("context cut", mean_sd(cut), ""),
                 ],
             )
         ],

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
+from statistics import fmean
 
-from ordinate.articles.sweep_runs import mean_of, small_cell, told
+from ordinate.articles.sweep_runs import mean_sd, small_cell
 from ordinate.lab.claim import Claim, Inputs
 from ordinate.lab.measurement import Check, Measurement, Role, Table, Verdict
 from ordinate.sweep.figures import probe_figure
@@ -32,21 +33,21 @@ CLAIM = Claim(
 
 def measure(inputs: Inputs) -> Measurement:
     """Claim C13 on a short training, or with --full on one ten times as long at 64 tokens."""
-    found, control = [], []
+    runs, control = [], []
     steps = 600 if inputs.full else 60
     for seed in inputs.seeds:
         cell = small_cell("text", "none", seed, steps=steps, study="probe", tested_rows=64)
         if inputs.full:
             cell = dataclasses.replace(cell, train_length=64, test_lengths=(64,), heads=4)
         task = task_of(cell, None)
-        found.append(probe(cell, task)[0]["r2"])
+        runs.append(probe(cell, task)[0]["r2"])
         rows = [task.rows(count, cell.train_length, seed, split) for count, split in ((128, "validation"), (64, "test"))]
         control.append(probe_layers(new_model(dataclasses.replace(cell, encoding="sinusoidal"), task, causal=False), *rows)[0])
-    return no_encoding(found, control, inputs.seeds, steps)
+    return no_encoding(runs, control, inputs.seeds, steps)
 
 
 def no_encoding(
-    found: Sequence[Mapping[str, Sequence[float]]], control: Sequence[float], seeds: Sequence[int], steps: int
+    runs: Sequence[Mapping[str, Sequence[float]]], control: Sequence[float], seeds: Sequence[int], steps: int
 ) -> Measurement:
     """Claim C13 on any probes.
 
@@ -56,29 +57,29 @@ def no_encoding(
         seeds: of the trainings.
         steps: of training, for the reader.
     """
-    last = {case: [one[case][-1] for one in found] for case in found[0]}
-    blind = [abs(value) for one in found for case in ("no mask, untrained", "no mask, trained") for value in one[case]]
-    embedded = [abs(one["mask, trained"][0]) for one in found]
+    last = {case: [one[case][-1] for one in runs] for case in runs[0]}
+    blind = [abs(value) for one in runs for case in ("no mask, untrained", "no mask, trained") for value in one[case]]
+    embedded = [abs(one["mask, trained"][0]) for one in runs]
     checks = [
         Check.at_least(
-            "held-out R² of the position behind the last layer, trained with the mask", mean_of(last["mask, trained"]), 0.1
+            "held-out R² of the position behind the last layer, trained with the mask", fmean(last["mask, trained"]), 0.1
         ),
         Check.at_most("largest R² without the mask, any layer, sign dropped", max(blind), 0.03),
         Check.at_most("R² behind the embedding, where no token has seen another", max(embedded), 0.03, role=Role.CONTROL),
         Check.at_least("R² where sinusoids are added, without the mask", min(control), 0.5, role=Role.CONTROL),
-        Check.at_least("R² with the mask before any training", mean_of(last["mask, untrained"]), 0.1, role=Role.LIMIT),
+        Check.at_least("R² with the mask before any training", fmean(last["mask, untrained"]), 0.1, role=Role.LIMIT),
     ]
-    rows = [(case, *(told([one[case][layer] for one in found]) for layer in range(len(found[0][case])))) for case in found[0]]
+    rows = [(case, *(mean_sd([one[case][layer] for one in runs]) for layer in range(len(runs[0][case])))) for case in runs[0]]
     layers = len(rows[0]) - 2
-    figure = probe_figure([{"settings": {"study": "probe"}, "result": {"status": "scored", "r2": one}} for one in found])
+    figure = probe_figure([{"settings": {"study": "probe"}, "result": {"status": "scored", "r2": one}} for one in runs])
     assert figure is not None
     return Measurement(
         checks=checks,
-        key_figure=f"R² {told(last['mask, trained'])} with the mask, {told(last['no mask, trained'])} without",
+        key_figure=f"R² {mean_sd(last['mask, trained'])} with the mask, {mean_sd(last['no mask, trained'])} without",
         meaning={
-            Verdict.REPRODUCED: f"Without any encoding a linear map reads {mean_of(last['mask, trained']):.0%} of the "
+            Verdict.REPRODUCED: f"Without any encoding a linear map reads {fmean(last['mask, trained']):.0%} of the "
             "variance of the position out of the last layer on sequences it was not fitted on "
-            f"({mean_of(last['mask, untrained']):.0%} before any training), and nothing once the mask is gone: a token under "
+            f"({fmean(last['mask, untrained']):.0%} before any training), and nothing once the mask is gone: a token under "
             "the mask sees as many others as stand before it, and the mean over them is steadier the more there are. It is a "
             "rough sense of place, not an address: most of the variance stays unread.",
             Verdict.REFUTED: "The position cannot be read out of a model without encodings as the article says: see the "

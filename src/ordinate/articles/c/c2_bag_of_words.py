@@ -75,7 +75,7 @@ def measure(inputs: Inputs) -> Measurement:
 
 
 def bag_of_words(
-    embeddings: Callable[[int], Mapping[str, Tensor]], made: Callable[[int], Mapping[str, Way]], seeds: Sequence[int]
+    embeddings: Callable[[int], Mapping[str, Tensor]], created: Callable[[int], Mapping[str, Way]], seeds: Sequence[int]
 ) -> Measurement:
     """Claim C2 on any embeddings and any ways to one vector.
 
@@ -84,16 +84,16 @@ def bag_of_words(
         made: a seed to the ways, under the names that `ways` has.
         seeds: of the draws; blind ways are told by their largest difference, the others by their smallest.
     """
-    found: dict[str, list[float]] = {}
+    differences: dict[str, list[float]] = {}
     for seed in seeds:
         vectors = embeddings(seed)
         forth, back = (torch.stack([vectors[word] for word in words])[None] for words in (_FORTH, _BACK))
         with torch.no_grad():
-            for name, way in made(seed).items():
-                found.setdefault(name, []).append(float((way(forth) - way(back)).abs().max()))
-    names = list(found)
-    blind = {name: max(found[name]) for name in names[:3]}
-    seeing = {name: min(found[name]) for name in names[3:]}
+            for name, way in created(seed).items():
+                differences.setdefault(name, []).append(float((way(forth) - way(back)).abs().max()))
+    names = list(differences)
+    blind = {name: max(differences[name]) for name in names[:3]}
+    seeing = {name: min(differences[name]) for name in names[3:]}
     checks = [
         *(
             Check.at_most(
@@ -118,21 +118,21 @@ def bag_of_words(
             Table(
                 "Difference between the two sentences over the draws",
                 ("way to one vector", "least", "largest"),
-                [(name, min(values), max(values)) for name, values in found.items()],
+                [(name, min(values), max(values)) for name, values in differences.items()],
             )
         ],
-        figures=[_picture(found)],
+        figures=[_picture(differences)],
     )
 
 
-def _picture(found: Mapping[str, Sequence[float]]) -> Figure:
-    names = list(found)
+def _picture(differences: Mapping[str, Sequence[float]]) -> Figure:
+    names = list(differences)
     with canvas(height=2.7) as (figure, axes):
         for row, name in enumerate(names):
             series = SERIES[0] if row < 3 else SERIES[1]
             axes.plot(
-                [max(value, 1e-17) for value in found[name]],
-                [row] * len(found[name]),
+                [max(value, 1e-17) for value in differences[name]],
+                [row] * len(differences[name]),
                 color=series["color"],
                 marker=series["marker"],
                 linestyle="none",

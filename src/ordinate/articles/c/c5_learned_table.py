@@ -55,7 +55,7 @@ def learned_table(make: Callable[[int, int], Any], seed: int) -> Measurement:
         within = float((table.encode(steps) - table.weight).abs().max())
         apart = float((table.weight[1:] - table.weight[:-1]).norm(dim=-1).min())
         refused = [_refusal(table, position) for position in _PAST]
-    told = [message for message in refused if message]
+    messages = [message for message in refused if message]
 
     smooth = LearnedTable(_SIZE, _DIM)
     noise = LearnedTable(_SIZE, _DIM)
@@ -69,7 +69,7 @@ def learned_table(make: Callable[[int, int], Any], seed: int) -> Measurement:
     unrelated = math.sqrt(0.75**2 + 0.25**2)
 
     checks = [
-        Check.near(f"positions past the end that are refused, of {len(_PAST)}", len(told), len(_PAST), 0),
+        Check.near(f"positions past the end that are refused, of {len(_PAST)}", len(messages), len(_PAST), 0),
         Check.near("messages that name the size and the position", _clear(refused), len(_PAST), 0, role=Role.LIMIT),
         Check.at_most("difference between the vectors of positions 0 to 2,047 and the rows", within, 0.0, role=Role.CONTROL),
         Check.at_least(
@@ -85,7 +85,7 @@ def learned_table(make: Callable[[int, int], Any], seed: int) -> Measurement:
     ]
     return Measurement(
         checks=checks,
-        key_figure=f"{len(told)} of {len(_PAST)} positions past the end are refused",
+        key_figure=f"{len(messages)} of {len(_PAST)} positions past the end are refused",
         meaning={
             Verdict.REPRODUCED: "Token 2,049 stands at position 2,048, which has no row, and the error says so; a table that "
             "wrapped would hand it the vector of token 1 and nobody would notice. Resizing to 4,096 by interpolation gives "
@@ -128,9 +128,9 @@ def _steps(table: Tensor) -> Tensor:
 
 
 def _picture(before: dict[str, Tensor], after: dict[str, Tensor]) -> Figure:
-    channel, shown = 14, 130
+    channel, plotted = 14, 130
     with canvas(2, height=3.0, widths=(1.5, 1)) as (figure, (left, right)):
-        old, new = before["smooth"][:shown, channel].numpy(), after["smooth"][:shown, channel].numpy()
+        old, new = before["smooth"][:plotted, channel].numpy(), after["smooth"][:plotted, channel].numpy()
         left.plot(old, color=SERIES[0]["color"], linewidth=1.5, label="2,048 positions")
         left.plot(new, color=SERIES[1]["color"], linewidth=1.5, linestyle=SERIES[1]["linestyle"], label="resized to 4,096")
         left.set(title=f"Channel {channel} of the smooth table", xlabel="position (tokens)", ylabel="value", ylim=(-1.1, 1.6))

@@ -54,7 +54,7 @@ def measure(inputs: Inputs) -> Measurement:
     return relative(encodings, inputs.seeds[0])
 
 
-def relative(made: Made, seed: int) -> Measurement:
+def relative(biases: Made, seed: int) -> Measurement:
     """Claim C6 on any encodings that bias scores.
 
     Args:
@@ -64,14 +64,14 @@ def relative(made: Made, seed: int) -> Measurement:
     torch.manual_seed(seed)
     query, key, value = torch.randn(3, 1, 8, 48, _DIM, dtype=torch.float64)
     with torch.no_grad():
-        eight = made(8)
+        eight = biases(8)
         moved = {name: _moved(one, query, key, value) for name, one in eight.items()}
         absolute = _moved(Sinusoidal(_DIM), query, key, value)
-        held = {name: _held(one, made) for name, one in (("RoPE", None), *eight.items())}
+        memory = {name: _held(one, biases) for name, one in (("RoPE", None), *eight.items())}
     in_blocks = _held_by_attention("blocked") / _held_by_attention("reference")
-    a_head = {name: float(np.polyfit(_HEADS, amounts, 1)[0]) / _TOKENS**2 for name, amounts in held.items()}
+    a_head = {name: float(np.polyfit(_HEADS, amounts, 1)[0]) / _TOKENS**2 for name, amounts in memory.items()}
     learned = {
-        name: [sum(parameter.numel() for parameter in _parameters(made(heads)[name])) for heads in (1, 16)] for name in eight
+        name: [sum(parameter.numel() for parameter in _parameters(biases(heads)[name])) for heads in (1, 16)] for name in eight
     }
     least = min(a_head[name] for name in eight)
     checks = [
@@ -107,11 +107,11 @@ def relative(made: Made, seed: int) -> Measurement:
                 ("encoding", "1 head", "4 heads", "16 heads", "learned, 1 head", "learned, 16 heads"),
                 [
                     (name, *(round(amounts[place] / 2**10) for place in (0, 2, 4)), *learned.get(name, (0, 0)))
-                    for name, amounts in held.items()
+                    for name, amounts in memory.items()
                 ],
             )
         ],
-        figures=[_picture(held)],
+        figures=[_picture(memory)],
     )
 
 
@@ -125,7 +125,7 @@ def _moved(encoding: Any, query: Tensor, key: Tensor, value: Tensor) -> float:
     return max(float((output(shift) - output(0)).abs().max()) for shift in _SHIFTS)
 
 
-def _held(encoding: Any, made: Made) -> list[int]:
+def _held(encoding: Any, biases: Made) -> list[int]:
     """Bytes at the peak for each number of heads: of the bias, or of turning queries and keys where there is none."""
     steps, amounts = indices.consecutive(_TOKENS), []
     for heads in _HEADS:
@@ -136,7 +136,7 @@ def _held(encoding: Any, made: Made) -> list[int]:
             with LiveBytes() as live:
                 kept = rotary.rotate_both(query, key, steps)
         else:
-            (one,) = [other for other in made(heads).values() if type(other) is type(encoding)]
+            (one,) = [other for other in biases(heads).values() if type(other) is type(encoding)]
             content = (query, key) if getattr(one, "needs_content", False) else ()
             with LiveBytes() as live:
                 kept = one.bias(steps, steps, *content)
@@ -157,9 +157,9 @@ def _parameters(module: Any) -> list[Tensor]:
     return list(module.parameters()) if isinstance(module, torch.nn.Module) else []
 
 
-def _picture(held: Mapping[str, list[int]]) -> Figure:
+def _picture(memory: Mapping[str, list[int]]) -> Figure:
     with canvas(height=3.1) as (figure, axes):
-        for (name, amounts), series in zip(held.items(), SERIES, strict=False):
+        for (name, amounts), series in zip(memory.items(), SERIES, strict=False):
             axes.plot(_HEADS, np.array(amounts) / 2**10, **series, label=name)
         axes.set(title=f"Memory of the encoding's work, {_TOKENS} tokens", xlabel="heads", ylabel="KiB at the peak")
         axes.set(xscale="log", yscale="log")

@@ -8,9 +8,10 @@ its frequencies scaled and a short fine-tune, which is how long-context models w
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from statistics import fmean
 
 from ordinate.articles.c.c12_extending import extended
-from ordinate.articles.sweep_runs import mean_of, records_of, scores_of, small_cell, told
+from ordinate.articles.sweep_runs import mean_sd, records_of, scores_of, small_cell
 from ordinate.lab.claim import Claim, Inputs
 from ordinate.lab.figures import INK, SERIES, canvas, to_svg
 from ordinate.lab.measurement import Check, Figure, Measurement, Role, Table, Verdict
@@ -36,14 +37,14 @@ def measure(inputs: Inputs) -> Measurement:
     steps = 400 if inputs.full else 100
     lost = {}
     for name in ("alibi", "rope"):
-        found = [scores_of(small_cell("text", name, seed, steps=steps)) for seed in inputs.seeds]
-        lost[name] = [one["128"]["last"] - one["128"]["cut"] for one in found]
+        runs = [scores_of(small_cell("text", name, seed, steps=steps)) for seed in inputs.seeds]
+        lost[name] = [one["128"]["last"] - one["128"]["cut"] for one in runs]
     stretched = [extended(seed, 1000 if inputs.full else steps, full=inputs.full) for seed in inputs.seeds]
     names = [name for name in stretched[0]["extended"]["128"] if name != "none"]
     by_name = {
         name: [one["extended"]["128"][name]["fine_tuned"] - one["truncated"]["128"] for one in stretched] for name in names
     }
-    best = min(names, key=lambda name: mean_of(by_name[name]))
+    best = min(names, key=lambda name: fmean(by_name[name]))
     lost[f"rope, {best}, fine-tuned"] = by_name[best]
     tables = []
     if inputs.full:
@@ -70,30 +71,28 @@ def which_to_use(
     alibi, rope, scaled = lost["alibi"], lost["rope"], list(lost.values())[-1]
     fixed = list(lost)[-1]
     checks = [
-        Check.at_most(
-            "extrapolation with ALiBi: bits lost at four times the training length", mean_of(alibi), 0.1, unit="bits"
-        ),
-        Check.at_most(
-            "longer sequences with RoPE: bits lost at four times the training length", mean_of(rope), 0.1, unit="bits"
-        ),
-        Check.at_most("extrapolation with ALiBi: bits lost", mean_of(alibi), 0.1, unit="bits", role=Role.DETAIL_FIXED),
+        Check.at_most("extrapolation with ALiBi: bits lost at four times the training length", fmean(alibi), 0.1, unit="bits"),
+        Check.at_most("longer sequences with RoPE: bits lost at four times the training length", fmean(rope), 0.1, unit="bits"),
+        Check.at_most("extrapolation with ALiBi: bits lost", fmean(alibi), 0.1, unit="bits", role=Role.DETAIL_FIXED),
         Check.at_most(
             "longer sequences with RoPE, scaled and tuned: bits above RoPE as trained",
-            mean_of(scaled) - mean_of(rope),
+            fmean(scaled) - fmean(rope),
             -0.1,
             unit="bits",
             role=Role.DETAIL_FIXED,
         ),
-        Check.at_most("bits that anything gains over a cut context", min(map(mean_of, lost.values())), -0.02, role=Role.LIMIT),
+        Check.at_most("bits that anything gains over a cut context", min(map(fmean, lost.values())), -0.02, role=Role.LIMIT),
     ]
     return Measurement(
         checks=checks,
-        key_figure=f"bits lost at four times the training length: ALiBi {told(alibi, '+')}, RoPE {told(rope, '+')}, {fixed} "
-        f"{told(scaled, '+')}",
+        key_figure=f"bits lost at four times the training length: ALiBi {mean_sd(alibi, '+')}, RoPE "
+        f"{mean_sd(rope, '+')}, {fixed} "
+        f"{mean_sd(scaled, '+')}",
         meaning={
-            Verdict.CORRECTED: f"ALiBi does carry past its training length ({told(alibi, '+')} bits per byte against a cut "
-            f"context), though it gains nothing there. RoPE as it is trained does not ({told(rope, '+')}): the advice holds "
-            f"for RoPE whose frequencies are scaled and that is tuned briefly at the longer length ({told(scaled, '+')}), as "
+            Verdict.CORRECTED: f"ALiBi does carry past its training length ({mean_sd(alibi, '+')} bits per byte against a cut "
+            f"context), though it gains nothing there. RoPE as it is trained does not ({mean_sd(rope, '+')}): the advice holds "
+            "for RoPE whose frequencies are scaled and that is tuned briefly at the longer length "
+            f"({mean_sd(scaled, '+')}), as "
             "long-context models are made. Neither beats cutting the context at this size, so the first advice is to measure "
             "that.",
             Verdict.REPRODUCED: "Both encodings carry past their training length, as advised.",
@@ -105,8 +104,8 @@ def which_to_use(
             Table(
                 "The article's advice beside what was measured",
                 ("advice", "bits lost at 128 tokens against a cut context"),
-                [("RoPE for longer sequences", told(rope, "+")), (f"the same: {fixed}", told(scaled, "+")),
-                 ("ALiBi where extrapolation comes first", told(alibi, "+"))],
+                [("RoPE for longer sequences", mean_sd(rope, "+")), (f"the same: {fixed}", mean_sd(scaled, "+")),
+                 ("ALiBi where extrapolation comes first", mean_sd(alibi, "+"))],
             ),
             *tables,
         ],
@@ -120,7 +119,7 @@ def _picture(lost: Mapping[str, Sequence[float]]) -> Figure:
             axes.plot(
                 values, [place] * len(values), linestyle="none", marker=series["marker"], color=series["color"], markersize=6
             )
-            axes.plot([mean_of(values)] * 2, [place - 0.3, place + 0.3], color=series["color"], linewidth=1.6)
+            axes.plot([fmean(values)] * 2, [place - 0.3, place + 0.3], color=series["color"], linewidth=1.6)
         axes.axvline(0, color=INK, linewidth=0.7, linestyle=":")
         axes.set_yticks(range(len(lost)), list(lost))
         axes.set(xlabel="bits lost against a cut context", title="Four times the training length", ylim=(len(lost) - 0.4, -0.6))
@@ -131,5 +130,5 @@ def _picture(lost: Mapping[str, Sequence[float]]) -> Figure:
         svg,
         caption="Bits per byte above those of the same model with its context cut, a mark a seed, a bar for their mean; "
         "dotted, nothing lost.",
-        alt="; ".join(f"{name} {mean_of(values):+.2f}" for name, values in lost.items()),
+        alt="; ".join(f"{name} {fmean(values):+.2f}" for name, values in lost.items()),
     )

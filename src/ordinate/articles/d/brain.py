@@ -37,7 +37,7 @@ class Brain:
     real: bool
 
     @classmethod
-    def found(cls, inputs: Inputs) -> Brain:
+    def from_inputs(cls, inputs: Inputs) -> Brain:
         """The larval connectome where it is found, else the synthetic one."""
         folder = inputs.data_folder("larval-drosophila")
         if folder is None:
@@ -54,7 +54,7 @@ class Brain:
         return bool(self.connectome.weights[:, self.connectome.select("sensory")].nnz)
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """For the report's line on inputs."""
         size = f"{self.connectome.num_neurons:,} neurons, {self.connectome.num_edges:,} edges"
         return f"{self.connectome.name}, {size}" + ("" if self.real else "; no brain, for the larval data are not at hand")

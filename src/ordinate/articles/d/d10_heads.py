@@ -73,8 +73,8 @@ def heads(make: Layer, seed: int, llama: float | None) -> Measurement:
         squeezed = _largest(_run(plain, x) - _run(_averaged(make, plain), x))
     checks = [
         *(
-            Check.near(f"bytes a token in the cache, {shared} key-value heads, 16 bit", found, expected, 0)
-            for shared, found, expected in zip(_SHARED, measured, by_hand, strict=True)
+            Check.near(f"bytes a token in the cache, {shared} key-value heads, 16 bit", result, expected, 0)
+            for shared, result, expected in zip(_SHARED, measured, by_hand, strict=True)
         ),
         Check.at_most("difference of one head a group from torch's multi-head attention", from_torch, 1e-12),
         Check.at_most("difference of two groups from a multi-head layer that repeats keys and values", repeated, 1e-12),
@@ -110,8 +110,8 @@ def heads(make: Layer, seed: int, llama: float | None) -> Measurement:
                 f"Cache of one layer, {_HEADS} query heads of {_HEAD_DIM} channels in 16 bit",
                 ("kind", "key-value heads", "bytes a token", "MiB for 8,192 tokens", "of multi-head"),
                 [
-                    (_kind(shared), shared, found, found * 8192 / 2**20, found / measured[0])
-                    for shared, found in zip(_SHARED, measured, strict=True)
+                    (_kind(shared), shared, result, result * 8192 / 2**20, result / measured[0])
+                    for shared, result in zip(_SHARED, measured, strict=True)
                 ],
             )
         ],
@@ -178,9 +178,9 @@ def _averaged(make: Layer, layer: MultiHeadAttention) -> MultiHeadAttention:
 def _picture(measured: list[int]) -> Figure:
     lengths = [2**power for power in range(10, 18)]
     with canvas(height=3.0) as (figure, axes):
-        for shared, found, series in zip(_SHARED, measured, SERIES, strict=False):
-            sizes = [found * 32 * length / 2**30 for length in lengths]
-            axes.plot(lengths, sizes, **series, label=f"{_kind(shared)}, {found:,} bytes a token and layer")
+        for shared, result, series in zip(_SHARED, measured, SERIES, strict=False):
+            sizes = [result * 32 * length / 2**30 for length in lengths]
+            axes.plot(lengths, sizes, **series, label=f"{_kind(shared)}, {result:,} bytes a token and layer")
         axes.set(title="Cache of 32 layers, one row", xlabel="tokens in the row", ylabel="GiB", xscale="log", yscale="log")
         axes.set_xticks(lengths[::2], [f"{length:,}" for length in lengths[::2]])
         axes.minorticks_off()

@@ -67,7 +67,7 @@ class Scaling:
 
 def measure(inputs: Inputs) -> Measurement:
     """Claim D11 on the larval connectome where it is found."""
-    return radius(Brain.found(inputs), seed=inputs.seeds[0])
+    return radius(Brain.from_inputs(inputs), seed=inputs.seeds[0])
 
 
 def radius(brain: Brain, *, seed: int = 0, together: str = "spectral_radius") -> Measurement:
@@ -127,7 +127,7 @@ def radius(brain: Brain, *, seed: int = 0, together: str = "spectral_radius") ->
             Verdict.NOT_TESTABLE: "The article's numbers belong to the larval connectome. On the synthetic one the same "
             f"measurement runs: activity falls {right.fall:.1f} times and contrast is {right.contrast:.1f} times as large.",
         },
-        inputs=f"{brain.told}; sensory neurons of one side held at 1, tanh, {_STEPS} steps, read at {brain.readout}",
+        inputs=f"{brain.description}; sensory neurons of one side held at 1, tanh, {_STEPS} steps, read at {brain.readout}",
         tables=[_table(ways)],
         figures=[picture({"radius .9": right.together, "per neuron": right.apart})],
         untested=brain.untested,
@@ -140,19 +140,19 @@ def _scaled(brain: Brain, normalisation: str, *, backwards: bool) -> Laterality:
     )
 
 
-def _by_chance(found: Laterality, generator: np.random.Generator) -> float:
+def _by_chance(result: Laterality, generator: np.random.Generator) -> float:
     """Mean contrast over draws of a side for every output cell."""
     from ordinate.reservoir.laterality.measures import crossing_index, two_by_two
 
-    drawn = [generator.permutation(found.is_right) for _ in range(200)]
-    return float(np.mean([abs(crossing_index(two_by_two(found.activity, sides))) for sides in drawn]))
+    drawn = [generator.permutation(result.is_right) for _ in range(200)]
+    return float(np.mean([abs(crossing_index(two_by_two(result.activity, sides))) for sides in drawn]))
 
 
-def _telling(found: Laterality) -> float:
-    if found.pairs is None:
+def _telling(result: Laterality) -> float:
+    if result.pairs is None:
         return float("nan")
-    with_the_index = found.pairs.crossing if found.index > 0 else found.pairs.count - found.pairs.crossing
-    return with_the_index / found.pairs.count
+    with_the_index = result.pairs.crossing if result.index > 0 else result.pairs.count - result.pairs.crossing
+    return with_the_index / result.pairs.count
 
 
 def _table(ways: dict[str, Scaling]) -> Table:
@@ -174,14 +174,14 @@ def _table(ways: dict[str, Scaling]) -> Table:
     return Table("Mean activity of output cells, from the side stimulated to the side read", columns, rows)
 
 
-def picture(found: Mapping[str, Laterality]) -> Figure:
+def picture(result: Mapping[str, Laterality]) -> Figure:
     """The chart.
 
     Args:
         found: laterality by the name of the scaling; activity must not be 0 everywhere.
     """
     with canvas(2, height=3.3) as (figure, panels):
-        for axes, (name, one), series in zip(panels, found.items(), SERIES, strict=False):
+        for axes, (name, one), series in zip(panels, result.items(), SERIES, strict=False):
             size = np.abs(one.activity)
             own = np.where(one.is_right, size[1], size[0])
             other = np.where(one.is_right, size[0], size[1])

@@ -62,7 +62,7 @@ class Group:
 
 def measure(inputs: Inputs) -> Measurement:
     """Claim D12 on the larval connectome where it is found."""
-    brain = Brain.found(inputs)
+    brain = Brain.from_inputs(inputs)
     groups = GROUPS if brain.real else STAND_INS
     return dominates(brain, groups)
 
@@ -75,8 +75,8 @@ def dominates(brain: Brain, groups: Mapping[str, Sequence[str]]) -> Measurement:
         groups: kinds of cell by name; "mushroom body" and "local neurons" must be among them.
     """
     mode = leading_mode(brain.connectome)
-    found = {name: _group(brain.connectome, mode.by_kind, kinds) for name, kinds in groups.items()}
-    body, local = found["mushroom body"], found["local neurons"]
+    result = {name: _group(brain.connectome, mode.by_kind, kinds) for name, kinds in groups.items()}
+    body, local = result["mushroom body"], result["local neurons"]
     fall, fall_local = (1 - group.radius_without / mode.radius for group in (body, local))
     symmetric = _by_a_symmetric_solver(brain.connectome)
     role = brain.role
@@ -110,7 +110,7 @@ def dominates(brain: Brain, groups: Mapping[str, Sequence[str]]) -> Measurement:
             "and "
             f"interneurons stand in, to show the measurement: {body.share:.0%} and {local.share:.0%} of the leading mode.",
         },
-        inputs=f"{brain.told}; counts of synapses as they are",
+        inputs=f"{brain.description}; counts of synapses as they are",
         tables=[
             Table(
                 "Who carries the leading mode",
@@ -123,10 +123,10 @@ def dominates(brain: Brain, groups: Mapping[str, Sequence[str]]) -> Measurement:
             Table(
                 f"The radius without some cells; with all it is {mode.radius:.2f}",
                 ("left out", "cells", "share of the mode", "radius"),
-                [(name, group.cells, group.share, f"{group.radius_without:.2f}") for name, group in found.items()],
+                [(name, group.cells, group.share, f"{group.radius_without:.2f}") for name, group in result.items()],
             ),
         ],
-        figures=[picture(mode.by_kind, {name: group.radius_without for name, group in found.items()}, mode.radius)],
+        figures=[picture(mode.by_kind, {name: group.radius_without for name, group in result.items()}, mode.radius)],
         untested=brain.untested,
     )
 

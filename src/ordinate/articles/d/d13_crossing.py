@@ -71,7 +71,7 @@ FULL = Size(
 
 def measure(inputs: Inputs) -> Measurement:
     """Claim D13 on the larval connectome where it is found; with --full 40 draws of each null model and more settings."""
-    return crossing(Brain.found(inputs), FULL if inputs.full else QUICK, seed=inputs.seeds[0])
+    return crossing(Brain.from_inputs(inputs), FULL if inputs.full else QUICK, seed=inputs.seeds[0])
 
 
 def crossing(brain: Brain, size: Size = QUICK, *, seed: int = 0) -> Measurement:
@@ -120,7 +120,8 @@ def crossing(brain: Brain, size: Size = QUICK, *, seed: int = 0) -> Measurement:
             + f"of the ascending senses {body.index:+.2f}"
         ),
         meaning=_meaning(ahead, back, early, body, crossed),
-        inputs=f"{brain.told}; one side's cells held at 1, tanh, read at {brain.readout}; null models drawn from seed {seed}",
+        inputs=f"{brain.description}; one side's cells held at 1, tanh, read at {brain.readout}; null models drawn "
+        f"from seed {seed}",
         tables=[_directions(ahead, back, early, body), _nulls(early, body), _cells(ahead, back, early, body)],
         figures=[both_directions(ahead, back, body), over_settings(swept)],
         untested=brain.untested,
@@ -149,20 +150,20 @@ def _swept(brain: Brain, senses: str, size: Size) -> list[Sweep]:
     ]
 
 
-def _other_over_own(found: Laterality) -> float:
-    return float(found.table[1, 0] / found.table[1, 1])
+def _other_over_own(result: Laterality) -> float:
+    return float(result.table[1, 0] / result.table[1, 1])
 
 
 def _meaning(
     ahead: Laterality, back: Laterality | None, early: Laterality, body: Laterality, crossed: dict[str, float]
 ) -> dict[Verdict, str]:
-    told = {
+    meanings = {
         Verdict.NOT_TESTABLE: "The article's numbers belong to the larval connectome. The synthetic one is built with "
         "senses that "
         f"stay on their side and body senses that cross, and so it is measured: {early.index:+.2f} and {body.index:+.2f}.",
     }
     if back is not None and back.carriers is not None:
-        told[Verdict.REFUTED] = (
+        meanings[Verdict.REFUTED] = (
             f"The article's four numbers appear to the last digit when signals run backwards, from postsynaptic to presynaptic "
             f"cells: left and right descending neurons {back.table[0, 0]:.4f} and {back.table[0, 1]:.4f} for the left senses, "
             f"{back.table[1, 0]:.4f} and {back.table[1, 1]:.4f} for the right ones. The right way round the senses are "
@@ -176,19 +177,19 @@ def _meaning(
             f"{body.nulls[0].z:+.0f}, "
             f"in {crossed['ascending']:.0%} of the settings."
         )
-    return told
+    return meanings
 
 
 def _directions(ahead: Laterality, back: Laterality | None, early: Laterality, body: Laterality) -> Table:
     rows: list[tuple[str | float, ...]] = [
-        (name, told.settings["steps"], *told.table.ravel().tolist(), told.index, told.side_bias)
-        for name, told in (
+        (name, result.settings["steps"], *result.table.ravel().tolist(), result.index, result.side_bias)
+        for name, result in (
             ("senses, backwards as in the article", back),
             ("senses, pre to post", ahead),
             ("senses, pre to post", early),
             ("ascending, pre to post", body),
         )
-        if told is not None
+        if result is not None
     ]
     sides = ("left to left", "left to right", "right to left", "right to right")
     columns = ("cells and direction", "steps", *sides, "index", "side bias")
@@ -197,27 +198,27 @@ def _directions(ahead: Laterality, back: Laterality | None, early: Laterality, b
 
 def _nulls(early: Laterality, body: Laterality) -> Table:
     rows: list[tuple[str | float, ...]] = [
-        (name, one.name, one.draws, found.index, one.mean, f"{one.z:+.1f}" if np.isfinite(one.z) else "one draw")
-        for name, found in (("senses", early), ("ascending", body))
-        for one in found.nulls
+        (name, one.name, one.draws, result.index, one.mean, f"{one.z:+.1f}" if np.isfinite(one.z) else "one draw")
+        for name, result in (("senses", early), ("ascending", body))
+        for one in result.nulls
     ]
     return Table("Against null models, after 5 steps", ("cells", "null model", "draws", "index", "mean of draws", "z"), rows)
 
 
 def _cells(ahead: Laterality, back: Laterality | None, early: Laterality, body: Laterality) -> Table:
     rows: list[tuple[str | float, ...]] = []
-    for name, found in (
+    for name, result in (
         ("senses, backwards, 20 steps", back),
         ("senses, 20 steps", ahead),
         ("senses, 5 steps", early),
         ("ascending, 5 steps", body),
     ):
-        if found is None or found.pairs is None or found.carriers is None:
+        if result is None or result.pairs is None or result.carriers is None:
             continue
-        pairs, few = found.pairs, found.carriers
+        pairs, few = result.pairs, result.carriers
         crossing = f"{pairs.crossing} of {pairs.count}"
-        told = (crossing, pairs.effect_size, f"{pairs.wilcoxon_p:.1e}", few.half, few.most, few.index_without)
-        rows.append((name, *told))
+        cells = (crossing, pairs.effect_size, f"{pairs.wilcoxon_p:.1e}", few.half, few.most, few.index_without)
+        rows.append((name, *cells))
     columns = (
         "cells",
         "pairs that cross",

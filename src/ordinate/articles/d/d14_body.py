@@ -75,7 +75,7 @@ class Walks:
 
 def measure(inputs: Inputs) -> Measurement:
     """Claim D14 with the light body, and with NeuroMechFly where flygym is installed."""
-    brain = Brain.found(inputs)
+    brain = Brain.from_inputs(inputs)
     return steers(brain, lambda: KinematicFly(_STEP_SECONDS), _simulated(inputs.seeds[0]))
 
 
@@ -114,7 +114,7 @@ def steers(brain: Brain, body: Callable[[], Body], simulated: Walks | None) -> M
             f"connectome "
             "does not say, for the data end at the brain. How hard it turns is a scale that was chosen, not measured.",
         },
-        inputs=f"{brain.told}; {', '.join(one.body for one in every)}; output cells {brain.readout}",
+        inputs=f"{brain.description}; {', '.join(one.body for one in every)}; output cells {brain.readout}",
         tables=[_table(every)],
         figures=[paths({one.body: one.poses for one in every}, looped["towards"], looped["away"]), *_photographs(simulated)],
         untested=()
@@ -127,10 +127,10 @@ def steers(brain: Brain, body: Callable[[], Body], simulated: Walks | None) -> M
 
 def walks(name: str, body: Body) -> Walks:
     """A body under each of the given pairs, for half a second from its start."""
-    found = {}
+    result = {}
     for pair, command in PAIRS.items():
-        found[pair] = [body.reset(), *(body.step(command) for _ in range(_STEPS))]
-    return Walks(name, found)
+        result[pair] = [body.reset(), *(body.step(command) for _ in range(_STEPS))]
+    return Walks(name, result)
 
 
 def _simulated(seed: int) -> Walks | None:
@@ -140,26 +140,26 @@ def _simulated(seed: int) -> Walks | None:
     from ordinate.reservoir.body.neuromechfly import NeuroMechFly
 
     with NeuroMechFly(_STEP_SECONDS, seed=seed) as fly:
-        found = walks(f"NeuroMechFly ({fly.generation})", fly)
+        result = walks(f"NeuroMechFly ({fly.generation})", fly)
         try:
             film = Film(fly, pictures_per_second=1, playback_speed=1.0)
             fly.step(PAIRS["more right"])
             film.close()
         except RefusedError:  # nothing to draw with: the numbers stand without a picture
-            return found
-        return Walks(found.body, found.poses, film.pictures[-1])
+            return result
+        return Walks(result.body, result.poses, film.pictures[-1])
 
 
 def _looped(brain: Brain, body: Callable[[], Body]) -> dict[str, Any]:
     steering = DrivingBrain(brain.connectome, "sensory", brain.readout)
     stimuli = {"left": (1.0, 0.0), "right": (0.0, 1.0), "both": (0.5, 0.5)}
-    found: dict[str, Any] = {
+    result: dict[str, Any] = {
         name: drive(steering, body(), Schedule([(0.0, *strengths)]), seconds=1.0) for name, strengths in stimuli.items()
     }
     target = Target(20.0, 15.0)
     ways: list[Drive] = [drive(steering, body(), target, seconds=5.0, axons=axons) for axons in ("same", "crossed")]
     ways.sort(key=lambda one: one.closest_mm if one.closest_mm is not None else math.inf)
-    return {**found, "towards": ways[0], "away": ways[1], "crosses": steering.crosses}
+    return {**result, "towards": ways[0], "away": ways[1], "crosses": steering.crosses}
 
 
 def _checks(one: Walks) -> list[Check]:
@@ -186,7 +186,7 @@ def _photographs(simulated: Walks | None) -> list[Figure]:
     return [] if simulated is None or simulated.picture is None else [photograph(simulated.picture, simulated.body)]
 
 
-def paths(given: Mapping[str, Mapping[str, Sequence[Pose]]], towards: Drive, away: Drive) -> Figure:
+def paths(by_body: Mapping[str, Mapping[str, Sequence[Pose]]], towards: Drive, away: Drive) -> Figure:
     """Paths from above.
 
     Args:
@@ -195,7 +195,7 @@ def paths(given: Mapping[str, Mapping[str, Sequence[Pose]]], towards: Drive, awa
         away: the same with the other axons.
     """
     with canvas(2, height=3.9, widths=(1, 1.2)) as (figure, (left, right)):
-        for body, (name, pairs) in enumerate(given.items()):
+        for body, (name, pairs) in enumerate(by_body.items()):
             for (pair, poses), series in zip(pairs.items(), SERIES, strict=False):
                 left.plot(
                     [pose.x_mm for pose in poses],
@@ -204,7 +204,7 @@ def paths(given: Mapping[str, Mapping[str, Sequence[Pose]]], towards: Drive, awa
                     marker=series["marker"],
                     markersize=3,
                     linestyle=("-", (0, (1, 1.5)))[body],
-                    label=f"{pair}, {name}" if len(given) > 1 else pair,
+                    label=f"{pair}, {name}" if len(by_body) > 1 else pair,
                 )
         left.plot(0, 0, marker="o", color=INK, markersize=5)
         left.set(title="Given drives, half a second", xlabel="ahead, mm", ylabel="to the left, mm")

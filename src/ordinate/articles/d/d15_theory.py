@@ -67,7 +67,7 @@ def silenced(connectome: Connectome, seed: int) -> Connectome:
 
 def measure(inputs: Inputs) -> Measurement:
     """Claim D15 on the larval connectome where it is found, else on a synthetic one."""
-    brain = Brain.found(inputs)
+    brain = Brain.from_inputs(inputs)
     return theory(brain, plan_for(brain, inputs.seeds, inputs.full))
 
 
@@ -92,7 +92,7 @@ def theory(
     told_apart = paired(card.scores["memory", signs, by, "random"], silent)[3]
     random = {task: _of(card, task, "random") for task in ("memory", "narma10")}
     against = {null: [one for one in card.comparisons if one.null == null] for null in plan.nulls}
-    differ = {null: _differing(found) for null, found in against.items()}
+    differ = {null: _differing(comparisons) for null, comparisons in against.items()}
     checks = [
         Check.at_most("NARMA10 error of random recurrence, only the read-out learned, best", min(random["narma10"]), 0.7),
         Check.at_least("memory capacity of random recurrence, only the read-out learned, least", min(random["memory"]), 2),
@@ -106,16 +106,16 @@ def theory(
         ),
         *(
             Check.at_least(
-                f"comparisons with {null} wiring that come out different, of {len(found)}",
+                f"comparisons with {null} wiring that come out different, of {len(comparisons)}",
                 len(differ[null]),
                 1,
                 role=Role.LIMIT,
             )
-            for null, found in against.items()
+            for null, comparisons in against.items()
             if null != "random"
         ),
     ]
-    said = "; ".join(f"against {null} wiring: {_counted(found)}" for null, found in against.items())
+    said = "; ".join(f"against {null} wiring: {_counted(comparisons)}" for null, comparisons in against.items())
     return Measurement(
         checks=checks,
         key_figure=brain.marked(said),
@@ -128,7 +128,7 @@ def theory(
             "from random wiring, or a trained read-out of random recurrence does not solve the tasks. The intervals in the "
             "table say how large a difference could still hide.",
         },
-        inputs=f"{brain.told}; tasks {', '.join(plan.tasks)}; {' and '.join(plan.signs)} synapses; gain 1 by "
+        inputs=f"{brain.description}; tasks {', '.join(plan.tasks)}; {' and '.join(plan.signs)} synapses; gain 1 by "
         f"{' and '.join(name.replace('_', ' ') for name in plan.normalisations)}; {plan.size.train} steps to fit, "
         f"{plan.size.validation} to choose on, {plan.size.test} to score; gains "
         f"{', '.join(f'{gain:g}' for gain in plan.gains)}; seeds {', '.join(map(str, plan.seeds))}",
@@ -149,22 +149,25 @@ def _of(card: Card, task: str, wiring: str) -> list[float]:
     return [statistics.fmean(values) for cell, values in card.scores.items() if (cell[0], cell[3]) == (task, wiring)]
 
 
-def _differing(found: list[Comparison]) -> list[Comparison]:
-    return [one for one in found if one.verdict != "not different"]
+def _differing(comparisons: list[Comparison]) -> list[Comparison]:
+    return [one for one in comparisons if one.verdict != "not different"]
 
 
-def _counted(found: list[Comparison]) -> str:
+def _counted(comparisons: list[Comparison]) -> str:
     words = {
-        word: sum(one.verdict == word for one in found) for word in ("connectome better", "connectome worse", "not different")
+        word: sum(one.verdict == word for one in comparisons)
+        for word in ("connectome better", "connectome worse", "not different")
     }
     shown = [f"{word.removeprefix('connectome ')} in {count}" for word, count in words.items() if count]
-    return f"{', '.join(shown)} of {len(found)}"
+    return f"{', '.join(shown)} of {len(comparisons)}"
 
 
 def _on_wiring(brain: Brain, against: Mapping[str, list[Comparison]]) -> str:
     subject = "The larval connectome" if brain.real else "The synthetic connectome, which is no brain,"
-    told = "; ".join(f"beside {null} wiring it is {_counted(found)} comparisons" for null, found in against.items())
-    return f"{subject} compared: {told}, after correction for all of them."
+    counts = "; ".join(
+        f"beside {null} wiring it is {_counted(comparisons)} comparisons" for null, comparisons in against.items()
+    )
+    return f"{subject} compared: {counts}, after correction for all of them."
 
 
 def _by_normalisation(card: Card) -> str:

@@ -56,8 +56,8 @@ def measure(inputs: Inputs) -> Measurement:
     """Claim D17 on 8 by 8 digits, or with --full on MNIST in wider layers."""
     size = Size(depths=(1, 2, 4, 6), width=2000, epochs=6) if inputs.full else Size()
     data = digits_for(inputs)
-    found = {mode: [trained(data, size, depth, mode, inputs.seeds[0]) for depth in size.depths] for mode in ("soft", "hard")}
-    return discretising(size.depths, found["soft"], found["hard"], data.source, len(data.test))
+    result = {mode: [trained(data, size, depth, mode, inputs.seeds[0]) for depth in size.depths] for mode in ("soft", "hard")}
+    return discretising(size.depths, result["soft"], result["hard"], data.source, len(data.test))
 
 
 def trained(data: Digits, size: Size, depth: int, mode: str, seed: int) -> Accuracies:
@@ -100,10 +100,10 @@ def discretising(
         ),
     ]
     widest = max(relaxed, key=lambda one: one.gap)
-    told = ", ".join(f"{100 * one.gap:.2f}" for one in relaxed)
+    gaps = ", ".join(f"{100 * one.gap:.2f}" for one in relaxed)
     return Measurement(
         checks=checks,
-        key_figure=f"gap of {told} points at depths {', '.join(map(str, depths))}; 0 by construction straight through",
+        key_figure=f"gap of {gaps} points at depths {', '.join(map(str, depths))}; 0 by construction straight through",
         meaning={
             Verdict.CORRECTED: f"After this much training relaxed gates are not yet decided: the widest gap is "
             f"{100 * widest.gap:.1f} points. Under .1 % is what very long training ends in, not what discretising costs as "

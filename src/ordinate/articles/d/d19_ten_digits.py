@@ -73,9 +73,9 @@ def trained(data: Digits, gates: int, seed: int, epochs: int) -> Trained:
 def grown(data: Digits, settings: GrowthSettings) -> Grown:
     """A circuit, its course, and its test accuracy."""
     parts = [(part.images, part.labels) for part in (data.train, data.validation)]
-    found = grow(parts[0], parts[1], data.threshold, settings)
-    right = float((found.circuit.predict(data.test.bits(data.threshold)) == data.test.labels).mean())
-    return Grown([(told.gates, told.validation_accuracy) for told in found.rounds], found.circuit.num_gates, right)
+    growth = grow(parts[0], parts[1], data.threshold, settings)
+    right = float((growth.circuit.predict(data.test.bits(data.threshold)) == data.test.labels).mean())
+    return Grown([(step.gates, step.validation_accuracy) for step in growth.rounds], growth.circuit.num_gates, right)
 
 
 def ten_digits(networks: Sequence[Trained], circuit: Grown, source: str, tested: int) -> Measurement:

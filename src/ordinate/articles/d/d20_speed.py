@@ -82,16 +82,16 @@ def measure(inputs: Inputs) -> Measurement:
 
 def ways(circuit: Circuit, folder: Path) -> dict[str, Way]:
     """C where gcc is found, numba where it is installed, numpy always."""
-    found = {}
+    rates = {}
     if shutil.which("gcc"):
-        found["C"] = _by_c(circuit, _library(circuit, folder, "all"), _library(circuit, folder, "gates"))
+        rates["C"] = _by_c(circuit, _library(circuit, folder, "all"), _library(circuit, folder, "gates"))
     program = lower(circuit, "gates")
     words = pack(np.random.default_rng(0).random((16_384, circuit.num_inputs)) < 0.3)
     implementations: tuple[Literal["numba", "numpy"], ...] = ("numba", "numpy")
     for implementation in implementations:
         if implementation == "numpy" or find_spec("numba") is not None:
-            found[implementation] = _by_words(BitParallel(circuit, implementation), program, words)
-    return found
+            rates[implementation] = _by_words(BitParallel(circuit, implementation), program, words)
+    return rates
 
 
 def _by_words(runtime: BitParallel, program: Program, words: npt.NDArray[np.uint64]) -> Way:
@@ -102,7 +102,7 @@ def _by_words(runtime: BitParallel, program: Program, words: npt.NDArray[np.uint
     return Way(runtime.classify, gates)
 
 
-def speed(circuit: Circuit, found: Mapping[str, Way], seconds: float) -> Measurement:
+def speed(circuit: Circuit, rates: Mapping[str, Way], seconds: float) -> Measurement:
     """Claim D20 for any ways to run a circuit.
 
     Args:
@@ -115,10 +115,10 @@ def speed(circuit: Circuit, found: Mapping[str, Way], seconds: float) -> Measure
     images = np.random.default_rng(1).integers(0, 256, (8_192, thresholds.num_features)).astype(np.uint8)
     images[:, ::3] //= 4  # so that not all pixels are equally often above the threshold
     expected = _plainly(circuit, thresholds.bits(images[:_CHECKED]))
-    wrong = {name: int((way.whole(images[:_CHECKED]) != expected).sum()) for name, way in found.items()}
-    whole = {name: _rate(partial(_all, way, images), seconds) for name, way in found.items()}
-    gates = {name: _rate(way.gates, seconds) for name, way in found.items()}
-    first = next(iter(found))
+    wrong = {name: int((way.whole(images[:_CHECKED]) != expected).sum()) for name, way in rates.items()}
+    whole = {name: _rate(partial(_all, way, images), seconds) for name, way in rates.items()}
+    gates = {name: _rate(way.gates, seconds) for name, way in rates.items()}
+    first = next(iter(rates))
     size = f"{circuit.num_gates:,} gates"
     checks = [
         Check.at_least(f"images a second by {first}, {size}, from bytes to the class", whole[first], _HEADLINE, unit="/s"),
@@ -129,7 +129,7 @@ def speed(circuit: Circuit, found: Mapping[str, Way], seconds: float) -> Measure
         Check.at_least(f"different classes among {_CHECKED} images", len(set(expected.tolist())), 3, role=Role.CONTROL),
         *(
             Check.at_least(f"images a second by {name}, {size} alone", gates[name], _HEADLINE, unit="/s", role=Role.LIMIT)
-            for name in list(found)[1:]
+            for name in list(rates)[1:]
         ),
     ]
     share = 1 - whole[first] / gates[first]
@@ -148,11 +148,11 @@ def speed(circuit: Circuit, found: Mapping[str, Way], seconds: float) -> Measure
             Table(
                 "Images a second, in millions",
                 ("way", "from bytes to the class", "gates alone"),
-                [(name, whole[name] / 1e6, gates[name] / 1e6) for name in found],
+                [(name, whole[name] / 1e6, gates[name] / 1e6) for name in rates],
             )
         ],
         figures=[_picture(whole, gates)],
-        untested=[] if "C" in found else [("compiled C", "gcc is not on this machine")],
+        untested=[] if "C" in rates else [("compiled C", "gcc is not on this machine")],
     )
 
 
@@ -209,10 +209,10 @@ def _by_c(circuit: Circuit, everything: Path, gates_alone: Path) -> Way:
 
 def _lanes() -> int:
     """Words of 64 bits that the emitted C takes at once on this machine, as gcc's macros say."""
-    told = subprocess.run(
+    macros = subprocess.run(
         ["gcc", "-march=native", "-dM", "-E", "-"], input="", capture_output=True, text=True, check=True
     ).stdout
-    return 8 if "__AVX512F__" in told else 4 if "__AVX2__" in told else 2
+    return 8 if "__AVX512F__" in macros else 4 if "__AVX2__" in macros else 2
 
 
 def _rate(once: Callable[[], int], seconds: float) -> float:

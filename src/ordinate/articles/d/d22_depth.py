@@ -64,14 +64,14 @@ def gradient_norms(data: Digits, parametrisation: str, initialisation: str, seed
 
 def by_temperature(data: Digits, seed: int, epochs: int) -> dict[float, Accuracies]:
     """Accuracy of the relaxed and the discrete network by the temperature of the counts."""
-    found = {}
+    result = {}
     train_part, validation, test = (examples(part, data.threshold) for part in (data.train, data.validation, data.test))
     for tau in _TAUS:
         features = data.size[0] * data.size[1]
         net = LogicNetwork(*list(network(features, 800, 2, 10, seed))[:-1], GroupSum(10, tau=tau))
         train(net, train_part, validation, TrainingSettings(epochs=epochs, batch_size=64, learning_rate=0.2, seed=seed))
-        found[tau] = Accuracies(accuracy(net, test, soft=True), accuracy(net, test))
-    return found
+        result[tau] = Accuracies(accuracy(net, test, soft=True), accuracy(net, test))
+    return result
 
 
 def depth(norms: Norms, temperatures: Mapping[float, Accuracies], source: str) -> Measurement:

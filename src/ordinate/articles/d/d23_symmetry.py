@@ -61,20 +61,20 @@ def measure(inputs: Inputs) -> Measurement:
     return symmetry(layers, inputs.seeds)
 
 
-def symmetry(made: Callable[[int], Layers], seeds: Sequence[int]) -> Measurement:
+def symmetry(make: Callable[[int], Layers], seeds: Sequence[int]) -> Measurement:
     """Claim D23 on any layers.
 
     Args:
         made: a seed to the layers, under the names that `layers` has.
         seeds: of layers, bumps and permutations; the largest difference is told, for controls the least.
     """
-    found: dict[str, list[float]] = {}
+    differences: dict[str, list[float]] = {}
 
     def note(name: str, difference: Tensor) -> None:
-        found.setdefault(name, []).append(float(difference.abs().max()))
+        differences.setdefault(name, []).append(float(difference.abs().max()))
 
     for seed in seeds:
-        layer, bump, edge, tokens, order = made(seed), *_drawn(seed)
+        layer, bump, edge, tokens, order = make(seed), *_drawn(seed)
         moved = bump.roll(_SHIFT, 0)
         conv, attention = layer["convolution"], layer["attention"]
         note("convolution", conv(moved) - conv(bump).roll(_SHIFT, 0))
@@ -88,8 +88,8 @@ def symmetry(made: Callable[[int], Layers], seeds: Sequence[int]) -> Measurement
         note("convolution permuted", conv(tokens[order]) - conv(tokens)[order])
         places = Sinusoidal(_CHANNELS).encode(indices.consecutive(_CELLS), dtype=torch.float64)
         note("attention with places", attention(tokens[order] + places) - attention(tokens + places)[order])
-    most, least = ({name: pick(values) for name, values in found.items()} for pick in (max, min))
-    layer, (_, edge, _, _) = made(seeds[0]), _drawn(seeds[0])
+    most, least = ({name: pick(values) for name, values in differences.items()} for pick in (max, min))
+    layer, (_, edge, _, _) = make(seeds[0]), _drawn(seeds[0])
     broken = (layer["convolution"](edge.roll(_SHIFT, 0)) - layer["convolution"](edge).roll(_SHIFT, 0)).abs().amax(-1)
     touched = int((broken > 1e-12).sum())
     checks = [
@@ -124,7 +124,7 @@ def symmetry(made: Callable[[int], Layers], seeds: Sequence[int]) -> Measurement
             Table(
                 "Largest difference between moving before and after",
                 ("layer and movement", "least of the draws", "largest of the draws"),
-                [(name, least[name], most[name]) for name in found],
+                [(name, least[name], most[name]) for name in differences],
             )
         ],
         figures=[_picture(layer, *_drawn(seeds[0])[:2], broken)],

@@ -41,13 +41,13 @@ _WORDS = tuple(EMBEDDED)
 
 def measure(inputs: Inputs) -> Measurement:
     """Claim D24 on the article's vectors, and on real ones where there are some."""
-    given = inputs.vectors
-    if given is None or any(word not in given for word in _WORDS):
+    vectors = inputs.vectors
+    if vectors is None or any(word not in vectors for word in _WORDS):
         try:
-            given = word_vectors("glove")
+            vectors = word_vectors("glove")
         except MissingExtraError:
-            given = None
-    return one_hot_and_embedded(ONE_HOT, EMBEDDED, given)
+            vectors = None
+    return one_hot_and_embedded(ONE_HOT, EMBEDDED, vectors)
 
 
 def one_hot_and_embedded(

@@ -136,10 +136,12 @@ def _grown(x: Rows, y: Labels, seed: int) -> Circuit:
     inputs = InputThresholds(x.shape[1], features, values.ravel())
     bits = inputs.bits(x).astype(np.uint8)
     order = np.random.default_rng(seed).permutation(len(y))
-    held, learned = order[: len(y) // 5], order[len(y) // 5 :]
+    held_out, learned = order[: len(y) // 5], order[len(y) // 5 :]
     settings = GrowthSettings(gates=60, step=10, copies=0, replacements=0, least_tau=4.0, seed=seed).quick()
-    found = grow((bits[learned], y[learned]), (bits[held], y[held]), 0.5, settings).circuit
-    return Circuit(found.num_inputs, found.tables, found.inputs_a, found.inputs_b, found.votes, found.bias, found.tau, inputs)
+    circuit = grow((bits[learned], y[learned]), (bits[held_out], y[held_out]), 0.5, settings).circuit
+    return Circuit(
+        circuit.num_inputs, circuit.tables, circuit.inputs_a, circuit.inputs_b, circuit.votes, circuit.bias, circuit.tau, inputs
+    )
 
 
 def _predict(circuit: Circuit, rows: Rows) -> npt.NDArray[np.int64]:

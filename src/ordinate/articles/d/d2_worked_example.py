@@ -132,7 +132,7 @@ def _picture(
     printed_values: Sequence[float],
 ) -> Figure:
     with canvas(2, height=2.8) as (figure, (left, right)):
-        for axes, printed, found, title in (
+        for axes, printed, computed, title in (
             (left, printed_denominators, denominators, "Denominators"),
             (right, printed_values, values, "Values"),
         ):
@@ -148,7 +148,7 @@ def _picture(
                 label="as printed",
             )
             axes.plot(
-                found,
+                computed,
                 np.arange(_DIM) + 0.12,
                 linestyle="none",
                 marker="o",

@@ -46,18 +46,18 @@ def rotation(encode: Callable[[Tensor], Tensor]) -> Measurement:
     Args:
         encode: integer positions [T] to vectors [T, 16], claimed to be pairs that turn.
     """
-    found = {
+    fitted = {
         (start, offset): [_found(encode, start, offset, slice(2 * pair, 2 * pair + 2)) for pair in range(_DIM // 2)]
         for start in _STARTS
         for offset in _OFFSETS
     }
     off = orthogonal = 0.0
-    for (_, offset), blocks in found.items():
+    for (_, offset), blocks in fitted.items():
         for pair, block in enumerate(blocks):
             off = max(off, float((block - _turn(pair, offset)).abs().max()))
             orthogonal = max(orthogonal, float((block @ block.T - torch.eye(2, dtype=torch.float64)).abs().max()))
     free = max(
-        float((found[start, offset][pair] - found[0, offset][pair]).abs().max())
+        float((fitted[start, offset][pair] - fitted[0, offset][pair]).abs().max())
         for start in _STARTS[1:]
         for offset in _OFFSETS
         for pair in range(_DIM // 2)
@@ -65,8 +65,10 @@ def rotation(encode: Callable[[Tensor], Tensor]) -> Measurement:
     whole = _found(encode, 0, 7, slice(None))
     inside = torch.block_diag(*(torch.ones(2, 2) for _ in range(_DIM // 2))).bool()
     outside = float(whole[~inside].abs().max())
-    composed = max(float((found[0, 1][pair].matrix_power(100) - found[0, 100][pair]).abs().max()) for pair in range(_DIM // 2))
-    turned = max(float((block - torch.eye(2)).abs().max()) for block in found[0, 7])
+    composed = max(
+        float((fitted[0, 1][pair].matrix_power(100) - fitted[0, 100][pair]).abs().max()) for pair in range(_DIM // 2)
+    )
+    turned = max(float((block - torch.eye(2)).abs().max()) for block in fitted[0, 7])
     checks = [
         Check.at_most("largest difference from a rotation by w k", off, 1e-9),
         Check.at_most("largest departure from orthogonality", orthogonal, 1e-9),
@@ -95,9 +97,9 @@ def rotation(encode: Callable[[Tensor], Tensor]) -> Measurement:
                     (
                         pair,
                         float(_turn(pair, 7)[0, 0]),
-                        float(found[0, 7][pair][0, 0]),
+                        float(fitted[0, 7][pair][0, 0]),
                         float(_turn(pair, 7)[0, 1]),
-                        float(found[0, 7][pair][0, 1]),
+                        float(fitted[0, 7][pair][0, 1]),
                     )
                     for pair in range(0, _DIM // 2, 2)
                 ],

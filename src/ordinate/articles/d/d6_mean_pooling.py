@@ -58,7 +58,7 @@ def mean_pooling(mean: Pool, uniform: Pool, learned: Pool, seeds: Sequence[int])
         seeds: of the rows.
     """
     mask = torch.arange(max(_LENGTHS)) < torch.tensor(_LENGTHS)[:, None]
-    outputs = weights = by_hand = told = 0.0
+    outputs = weights = by_hand = with_query = 0.0
     with torch.no_grad():
         for seed in seeds:
             x = torch.randn(*mask.shape, _DIM, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
@@ -68,13 +68,13 @@ def mean_pooling(mean: Pool, uniform: Pool, learned: Pool, seeds: Sequence[int])
             weights = max(weights, _apart(attended[1][:, 0, 0], share), _apart(pooled[1][:, 0, 0], share))
             counted = torch.stack([sum(row[:length]) / length for row, length in zip(x, _LENGTHS, strict=True)])
             by_hand = max(by_hand, _apart(pooled[0], counted))
-            told = max(told, _apart(pooled[0], learned(x, mask)[0]))
+            with_query = max(with_query, _apart(pooled[0], learned(x, mask)[0]))
         shown = learned(x, mask)[1][1, 0, 0], uniform(x, mask)[1][1, 0, 0]
     checks = [
         Check.at_most("largest difference of the two outputs", outputs, 1e-14),
         Check.at_most("largest difference of a weight from 1/N", weights, 1e-15),
         Check.at_most("largest difference from the mean by hand", by_hand, 1e-14),
-        Check.at_least("largest difference with a query that tells tokens apart", told, 0.1, role=Role.CONTROL),
+        Check.at_least("largest difference with a query that tells tokens apart", with_query, 0.1, role=Role.CONTROL),
     ]
     return Measurement(
         checks=checks,
@@ -94,7 +94,7 @@ def mean_pooling(mean: Pool, uniform: Pool, learned: Pool, seeds: Sequence[int])
                     ("the two poolings", outputs),
                     ("weights and 1/N", weights),
                     ("mean and its count by hand", by_hand),
-                    ("with a query", told),
+                    ("with a query", with_query),
                 ],
             )
         ],

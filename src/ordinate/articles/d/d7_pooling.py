@@ -10,13 +10,13 @@ The chart of D7: accuracy of each pooling, seed by seed, and where the weights g
 
 from __future__ import annotations
 
-import math
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import torch
+from scipy import stats
 from torch import Tensor, nn
 
 from ordinate.attention import AttentionPooling, MeanPooling
@@ -37,8 +37,6 @@ CLAIM = Claim(
 )
 
 _TOKENS, _DIM, _MARKED = 40, 16, 2
-# two-sided 97.5 % points of Student's t, by degrees of freedom
-_STUDENT = {1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365, 8: 2.306, 9: 2.262}
 
 Task = Callable[[int, torch.Generator], tuple[Tensor, Tensor, Tensor]]
 
@@ -96,7 +94,7 @@ def measure(inputs: Inputs) -> Measurement:
 
 
 def pooling(
-    task: Task, control: Task, made: Callable[[], Mapping[str, nn.Module]], seeds: Sequence[int], size: Size
+    task: Task, control: Task, drawn: Callable[[], Mapping[str, nn.Module]], seeds: Sequence[int], size: Size
 ) -> Measurement:
     """Claim D7 on any tasks and poolings.
 
@@ -108,7 +106,7 @@ def pooling(
         size: of the training.
     """
     scores = {
-        name: [_accuracies(one, made, seed, size) for seed in seeds] for name, one in (("task", task), ("control", control))
+        name: [_accuracies(one, drawn, seed, size) for seed in seeds] for name, one in (("task", task), ("control", control))
     }
     names = list(scores["task"][0].accuracy)
     mean, heads = names[0], names[-1]
@@ -127,16 +125,17 @@ def pooling(
             for one in names[1:-1]
         ),
     ]
-    told = {name: f"{100 * low:+.1f} to {100 * high:+.1f}" for name, (low, high) in gain.items()}
+    interval = {name: f"{100 * low:+.1f} to {100 * high:+.1f}" for name, (low, high) in gain.items()}
     between = f"{average['task'][names[1]]:.0%}" if len(names) > 2 else "not measured"
     return Measurement(
         checks=checks,
         key_figure=f"{average['task'][mean]:.0%} with the mean and {average['task'][heads]:.0%} with four heads where two of "
         f"forty matter; {average['control'][mean]:.0%} and {average['control'][heads]:.0%} where all do",
         meaning={
-            Verdict.REPRODUCED: f"Where two tokens of forty matter the gain is {told['task']} points (95 % interval over "
+            Verdict.REPRODUCED: f"Where two tokens of forty matter the gain is {interval['task']} points (95 % interval over "
             f"{len(seeds)} seeds): the mean adds 38 tokens of noise to two of signal, the learned query puts {on_marked:.0%} "
-            f"of its weight on those two. Where all tokens matter alike the gain is {told['control']} points: there is nothing "
+            f"of its weight on those two. Where all tokens matter alike the gain is {interval['control']} points: "
+            "there is nothing "
             "to choose. So the article's gain says that its data have few telling tokens, not that attention pools better as "
             f"such. A network on each token in front of the mean can learn to silence the others and reaches {between} here "
             "with the same training, so what counts is that something chooses. Choosing by a network is slower to learn and, "
@@ -148,7 +147,7 @@ def pooling(
             Table(
                 "Accuracy, mean over the seeds, least and largest in brackets",
                 ("pooling", "two of forty matter", "all matter alike"),
-                [(one, *(_told([run.accuracy[one] for run in scores[name]]) for name in scores)) for one in names],
+                [(one, *(_mean_and_range([run.accuracy[one] for run in scores[name]]) for name in scores)) for one in names],
             )
         ],
         figures=[
@@ -168,24 +167,24 @@ class _Run:
     weight_on_what_matters: float
 
 
-def _accuracies(task: Task, made: Callable[[], Mapping[str, nn.Module]], seed: int, size: Size) -> _Run:
-    found = {}
+def _accuracies(task: Task, drawn: Callable[[], Mapping[str, nn.Module]], seed: int, size: Size) -> _Run:
+    result = {}
     tokens, labels, matters = task(size.tested, torch.Generator().manual_seed(10_000 + seed))
     trained_on = task(size.steps * size.batch, torch.Generator().manual_seed(seed))
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        modules = made()
+        modules = drawn()
         for name, module in modules.items():
             model = nn.Sequential(module, nn.Linear(_DIM, 1))
             _train(model, *trained_on[:2], size)
             with torch.no_grad():
-                found[name] = float(((model(tokens).squeeze(-1) > 0) == labels).double().mean())
+                result[name] = float(((model(tokens).squeeze(-1) > 0) == labels).double().mean())
     last = list(modules.values())[-1]
     weights = torch.full_like(tokens[..., 0], 1 / _TOKENS)
     if isinstance(last, AttentionPooling):
         with torch.no_grad():
             weights = last(tokens, return_weights=True)[1].mean((1, 2))
-    return _Run(found, (weights[matters], weights[~matters]), float((weights * matters).sum(-1).mean()))
+    return _Run(result, (weights[matters], weights[~matters]), float((weights * matters).sum(-1).mean()))
 
 
 def _train(model: nn.Module, tokens: Tensor, labels: Tensor, size: Size) -> None:
@@ -201,12 +200,12 @@ def _train(model: nn.Module, tokens: Tensor, labels: Tensor, size: Size) -> None
 
 
 def _interval(gains: Sequence[float]) -> tuple[float, float]:
-    """95 % interval of the mean gain, by Student's t; past ten seeds by the normal distribution's 1.96."""
-    half = _STUDENT.get(len(gains) - 1, 1.96) * statistics.stdev(gains) / math.sqrt(len(gains))
-    return statistics.fmean(gains) - half, statistics.fmean(gains) + half
+    """95 % interval of the mean gain, by Student's t."""
+    low, high = stats.t.interval(0.95, len(gains) - 1, statistics.fmean(gains), stats.sem(gains))
+    return float(low), float(high)
 
 
-def _told(values: Sequence[float]) -> str:
+def _mean_and_range(values: Sequence[float]) -> str:
     return f"{statistics.fmean(values):.1%} ({min(values):.1%} to {max(values):.1%})"
 
 

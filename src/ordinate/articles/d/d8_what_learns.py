@@ -118,13 +118,13 @@ def _parts(layer: MultiHeadAttention, pooling: AttentionPooling) -> dict[str, tu
     wide, narrow = layer.num_heads * layer.head_dim, layer.num_key_value_heads * layer.head_dim
     together = layer.query_key_value.weight
     rows = dict(zip(("W_Q", "W_K", "W_V"), ((0, wide), (wide, wide + narrow), (wide + narrow, wide + 2 * narrow)), strict=True))
-    found = {name: _learning(together, slice(*ends)) for name, ends in rows.items()}
-    found["W_O"] = _learning(layer.output.weight)
-    found["pooling query"] = _learning(pooling.queries)
+    result = {name: _learning(together, slice(*ends)) for name, ends in rows.items()}
+    result["W_O"] = _learning(layer.output.weight)
+    result["pooling query"] = _learning(pooling.queries)
     for name, projection in (("pooling, keys and values", pooling.key_value), ("pooling, output", pooling.output)):
         if projection is not None:
-            found[name] = _learning(projection.weight)
-    return found
+            result[name] = _learning(projection.weight)
+    return result
 
 
 def _learning(weight: Tensor, rows: slice = slice(None)) -> tuple[int, float]:
