@@ -4,39 +4,73 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib import import_module
-from typing import Any
+from typing import Any, ClassVar
 
 import typer
 import typer.main
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
+
+from ordinate.arguments import did_you_mean
 
 __all__ = ["lazy_group"]
 
 
-def lazy_group(room: str, commands: Mapping[str, str], group: type[TyperGroup] = TyperGroup) -> type[TyperGroup]:
-    """A kind of group that finds its commands by name when they are asked for.
+def lazy_group(
+    package: str,
+    commands: Mapping[str, str],
+    group: type[TyperGroup] = TyperGroup,
+    *,
+    renamed: Mapping[str, Mapping[str, str]] | None = None,
+) -> type[TyperGroup]:
+    """A kind of group that imports its commands when they are asked for.
 
     Args:
-        room: the package whose files hold the commands, such as "ordinate.cli.logic".
+        package: the package whose modules hold the commands, such as "ordinate.cli.logic".
         commands: each command with its line of help, in the order that help shows; the function of that name, or the
-            `typer.Typer` of that name, in the file of that name.
+            `typer.Typer` of that name, in the module of that name.
         group: what to derive from.
+        renamed: for each command, options that were called otherwise in an earlier release: the old name to the new one.
     """
 
-    class Lazy(group):  # type: ignore[valid-type, misc]
+    class LazyGroup(group):  # type: ignore[valid-type, misc]
         def list_commands(self, ctx: Any) -> list[str]:
             return [*commands, *super().list_commands(ctx)]
 
         def get_command(self, ctx: Any, cmd_name: str) -> Any:
             if cmd_name not in commands:
                 return super().get_command(ctx, cmd_name)
-            found = getattr(import_module(f"{room}.{cmd_name}"), cmd_name)
-            if isinstance(found, typer.Typer):
-                alone = typer.main.get_command(found)
-                alone.name = cmd_name
-                return alone
-            one = typer.Typer(add_completion=False, rich_markup_mode=None)
-            one.command(cmd_name, short_help=commands[cmd_name])(found)
-            return typer.main.get_command(one)
+            command = getattr(import_module(f"{package}.{cmd_name}"), cmd_name)
+            if isinstance(command, typer.Typer):
+                inner = typer.main.get_command(command)
+                inner.name, inner.short_help = cmd_name, commands[cmd_name]
+                return inner
+            alone = typer.Typer(add_completion=False, rich_markup_mode=None)
+            kind = type("Command", (_Command,), {"renamed": (renamed or {}).get(cmd_name, {})})
+            alone.command(cmd_name, cls=kind, short_help=commands[cmd_name])(command)
+            return typer.main.get_command(alone)
 
-    return Lazy
+        def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+            name = args[0]
+            if not name.startswith("-") and self.get_command(ctx, name) is None:
+                hint = did_you_mean(name, self.list_commands(ctx)) or f"commands are {', '.join(self.list_commands(ctx))}"
+                ctx.fail(f"no command {name!r}; {hint}")
+            return super().resolve_command(ctx, args)
+
+    return LazyGroup
+
+
+class _Command(TyperCommand):
+    """A command that still understands what its options were called before."""
+
+    renamed: ClassVar[Mapping[str, str]] = {}
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, [self._current(argument) for argument in args])
+
+    def _current(self, argument: str) -> str:
+        option, equals, value = argument.partition("=")
+        if option not in self.renamed:
+            return argument
+        new = self.renamed[option]
+        typer.echo(f"ordinate: {option} is now called {new}", err=True)
+        return f"{new}{equals}{value}"

@@ -1,61 +1,56 @@
-"""What a long command is doing, on standard error, where somebody may be watching."""
+"""What a long command is doing, on standard error, where somebody watches."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 __all__ = ["bar", "steps"]
 
 
 @contextmanager
-def steps(title: str) -> Iterator[Callable[[str], None]]:
-    """A moving sign with what is being done at the moment and for how long; what it yields changes the words.
+def bar(title: str) -> Iterator[Callable[..., None]]:
+    """A bar that leaves no trace; it yields `advance(done, total, label="")`.
 
     Where nobody watches nothing is drawn: an error would not be one line otherwise.
-    """
-    from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    console = Console(stderr=True)
-    with Progress(
-        SpinnerColumn(),
-        TextColumn(title),
-        TextColumn("{task.description}"),
-        TimeElapsedColumn(),
-        console=console,
-        transient=True,
-        disable=not console.is_terminal,
-    ) as bar:
-        task = bar.add_task("", total=None)
-        yield lambda words: bar.update(task, description=words)
+    Args:
+        title: what is being done, in a few words.
+    """
+    from rich.progress import BarColumn, MofNCompleteColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    with _display(title, BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn()) as update:
+
+        def advance(done: int, total: int, label: str = "") -> None:
+            update(completed=done, total=total, description=label)
+
+        yield advance
 
 
 @contextmanager
-def bar(what: str) -> Iterator[Callable[..., None]]:
-    """A bar that leaves no trace; what it yields is told how many are done, of how many, and what to say beside it.
+def steps(title: str) -> Iterator[Callable[[str], None]]:
+    """A spinner for work of unknown length; it yields `say(label)`, which shows what is being done at the moment."""
+    from rich.progress import SpinnerColumn, TimeElapsedColumn
 
-    Args:
-        what: is being done, in a few words.
-    """
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    with _display(title, SpinnerColumn(), TimeElapsedColumn()) as update:
+        yield lambda label: update(description=label)
 
-    console = Console(stderr=True)
+
+@contextmanager
+def _display(title: str, *columns: Any) -> Iterator[Callable[..., None]]:
+    from rich.progress import Progress, TextColumn
+
+    from ordinate.cli.tables import console
+
+    screen = console(stderr=True)
     with Progress(
-        TextColumn(what),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
+        TextColumn(title),
+        *columns,
         TextColumn("{task.description}"),
-        console=console,
+        console=screen,
         transient=True,
-        disable=not console.is_terminal,
-    ) as shown:
-        task = shown.add_task("", total=None)
-
-        def tell(done: int, total: int, words: str = "") -> None:
-            shown.update(task, completed=done, total=total, description=words)
-
-        yield tell
+        disable=not screen.is_terminal,
+    ) as display:
+        task = display.add_task("", total=None)
+        yield lambda **changes: display.update(task, **changes)

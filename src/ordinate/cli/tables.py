@@ -1,15 +1,20 @@
-"""How commands print: one console, tables and records, provenance in few words, sizes and lengths for people."""
+"""How commands print: one console, one kind of table, one way to JSON, and values as people read them."""
 
 from __future__ import annotations
 
-import io
+import dataclasses
+import math
 import os
 import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import typer
+
+from ordinate.records import plain
+
 if TYPE_CHECKING:
-    from rich.console import RenderableType
+    from rich.console import Console, RenderableType
     from rich.table import Table
 
     from ordinate.inspection.records import Finding, Value
@@ -18,38 +23,70 @@ __all__ = [
     "answer",
     "answer_json",
     "answer_record",
-    "bytes_of",
+    "console",
     "emit",
     "findings_table",
+    "format_bytes",
+    "format_known",
+    "format_source",
+    "format_tokens",
+    "format_value",
     "grid",
-    "shown",
-    "tokens",
-    "told",
-    "whence",
 ]
 
 SEVERITY_STYLES = {"error": "bold red", "warning": "yellow", "info": "cyan"}
 _SOURCE_STYLES = {"file": "green", "family": "blue", "derived": "dim", "assumed": "magenta", "unknown": "red"}
 
 
-def answer(*parts: RenderableType) -> None:
-    """Print the answer on standard output; a pipe gets lines of 120 columns, for it has no width of its own."""
+def console(*, stderr: bool = False) -> Console:
+    """A console of rich; where nobody watches, lines have 120 columns, for a pipe has no width of its own."""
     from rich.console import Console
+
+    stream = sys.stderr if stderr else sys.stdout
+    watched = stream is not None and stream.isatty()
+    return Console(file=stream, width=None if watched else 120, highlight=False)
+
+
+def answer(*parts: RenderableType) -> None:
+    """Print the answer on standard output."""
     from rich.text import Text
 
-    console = Console(width=None if sys.stdout.isatty() else 120, highlight=False)
-    with console.capture() as captured:
+    paper = console()
+    with paper.capture() as captured:
         for part in parts:
-            console.print(part, soft_wrap=isinstance(part, Text))  # text is to be copied: only tables are folded
+            paper.print(part, soft_wrap=isinstance(part, Text))  # text is to be copied: only tables are folded
     text = captured.get()
     emit(text if sys.stdout.isatty() else "".join(f"{line.rstrip()}\n" for line in text.splitlines()))
 
 
-def answer_json(told: Any) -> None:
-    """Print the answer as JSON."""
+def answer_json(value: Any) -> None:
+    """Print the answer as JSON: whatever it holds, through `ordinate.records.plain`.
+
+    Numbers that are not finite become null, and a note on standard error says how many they were.
+    """
     import json
 
-    emit(json.dumps(told, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+    lost = _count_lost(value)
+    if lost:
+        typer.echo(f"ordinate: {lost} {'number is' if lost == 1 else 'numbers are'} not finite and printed as null", err=True)
+    unicode = "utf" in (getattr(sys.stdout, "encoding", None) or "utf-8").lower()
+    emit(json.dumps(plain(value), indent=1, ensure_ascii=not unicode, allow_nan=False) + "\n")
+
+
+def _count_lost(value: Any) -> int:
+    if isinstance(value, float):
+        return 0 if math.isfinite(value) else 1
+    if isinstance(value, str | int | None):
+        return 0
+    if isinstance(value, Mapping):
+        return sum(map(_count_lost, value.values()))
+    if isinstance(value, list | tuple | set | frozenset):
+        return sum(map(_count_lost, value))
+    if hasattr(value, "to_dict"):
+        return _count_lost(value.to_dict())
+    if dataclasses.is_dataclass(value):
+        return sum(_count_lost(getattr(value, field.name)) for field in dataclasses.fields(value))
+    return _count_lost(value.tolist()) if hasattr(value, "tolist") else 0
 
 
 def answer_record(record: Mapping[str, Any], as_json: bool) -> None:
@@ -59,20 +96,17 @@ def answer_record(record: Mapping[str, Any], as_json: bool) -> None:
         return
     table = grid("", "", header=False)
     for name, value in record.items():
-        table.add_row(name.replace("_", " "), shown(value))
+        table.add_row(name.replace("_", " "), format_value(value))
     answer(table)
 
 
 def emit(text: str) -> None:
-    """Write to standard output; a reader that left early (`| head`) is no error, nor is a terminal without some letters."""
-    stream = sys.stdout
-    if isinstance(stream, io.TextIOWrapper):
-        stream.reconfigure(errors="replace")
+    """Write to standard output; a reader that left early (`| head`) is no error."""
     try:
-        stream.write(text)
-        stream.flush()
+        sys.stdout.write(text)
+        sys.stdout.flush()
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())  # the interpreter flushes once more when it ends
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the interpreter flushes once more when it ends
 
 
 def grid(*columns: str, header: bool = True) -> Table:
@@ -86,7 +120,7 @@ def grid(*columns: str, header: bool = True) -> Table:
     return table
 
 
-def shown(value: Any) -> str:
+def format_value(value: Any) -> str:
     """A value for people: digits grouped, long lists by their ends."""
     if isinstance(value, bool) or value is None:
         return {True: "yes", False: "no", None: "none"}[value]
@@ -95,19 +129,19 @@ def shown(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:,.0f}" if value.is_integer() and abs(value) < 1e15 else f"{value:.6g}"
     if isinstance(value, list | tuple):
-        items = [shown(item) for item in value]
+        items = [format_value(item) for item in value]
         return ", ".join(items if len(items) <= 6 else [*items[:2], "...", items[-1]]) + (
             f" ({len(items)})" if len(items) > 6 else ""
         )
     return str(value)
 
 
-def tokens(value: Value) -> str:
+def format_tokens(value: Value) -> str:
     """A number of tokens, or that it is unknown."""
     return "unknown" if not value.known else "no limit" if value.value is None else f"{value.value:,}"
 
 
-def bytes_of(count: int | None) -> str:
+def format_bytes(count: int | None) -> str:
     """Bytes with a binary unit."""
     if count is None:
         return "unknown"
@@ -119,14 +153,14 @@ def bytes_of(count: int | None) -> str:
     return f"{count} B" if unit == "B" else f"{size:,.4g} {unit}"
 
 
-def told(value: Value) -> str:
+def format_known(value: Value) -> str:
     """The value itself, escaped for rich."""
     from rich.markup import escape
 
-    return escape(shown(value.value)) if value.known else "[red]unknown[/]"
+    return escape(format_value(value.value)) if value.known else "[red]unknown[/]"
 
 
-def whence(value: Value) -> str:
+def format_source(value: Value) -> str:
     """Where a value comes from, coloured and escaped for rich."""
     from rich.markup import escape
 
@@ -141,10 +175,14 @@ def findings_table(findings: Sequence[Finding]) -> Table:
     table = grid("severity", "finding", "what to do")
     for finding in findings:
         style = SEVERITY_STYLES[finding.severity]
-        evidence = "; ".join(f"{key} = {shown(value)}" for key, value in finding.evidence.items())
+        evidence = "; ".join(f"{key} = {format_value(value)}" for key, value in finding.evidence.items())
         table.add_row(
             f"[{style}]{finding.severity}[/]",
             f"[bold]{finding.id}[/]: {escape(finding.message)}" + (f"\n[dim]{escape(evidence)}[/]" if evidence else ""),
             escape(finding.hint),
         )
     return table
+
+
+# the names of before, until every command uses the new ones
+bytes_of, shown, tokens, told, whence = format_bytes, format_value, format_tokens, format_known, format_source

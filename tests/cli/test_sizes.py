@@ -1,0 +1,60 @@
+"""Numbers of tokens and bytes as people write them."""
+
+from __future__ import annotations
+
+import pytest
+import typer
+
+from ordinate.cli.sizes import parse_bytes, parse_tokens
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("131072", 131072),
+        ("131,072", 131072),
+        ("131_072", 131072),
+        ("128k", 131072),
+        ("128K", 131072),
+        ("128ki", 131072),
+        (" 1M ", 1048576),
+        ("1.5k", 1536),
+        ("1,048,576", 1048576),
+        ("1", 1),
+        (4096, 4096),
+    ],
+)
+def test_tokens_are_read(text: str, number: int) -> None:
+    assert parse_tokens(text) == number
+
+
+@pytest.mark.parametrize(
+    "text", ["", "k", "12,34", "1,0000", "-1", "0", "1.5", "1e6", "0x10", "128kk", "nan", "inf", "٣", "1__0", "9" * 50, "1025G"]
+)
+def test_other_texts_are_no_number_of_tokens(text: str) -> None:
+    with pytest.raises(typer.BadParameter, match="expected"):
+        parse_tokens(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("24GiB", 24 * 2**30),
+        ("24G", 24 * 2**30),
+        ("24 GB", 24 * 10**9),
+        ("512MiB", 2**29),
+        ("80gib", 80 * 2**30),
+        ("1.5TiB", 3 * 2**39),
+        ("1,024", 1024),
+        ("17179869184", 2**34),
+        ("512B", 512),
+    ],
+)
+def test_bytes_are_read(text: str, number: int) -> None:
+    assert parse_bytes(text) == number
+
+
+@pytest.mark.parametrize("text", ["", "GiB", "-1GiB", "0", "24 gigabytes", "1.0001B", "nan"])
+def test_other_texts_are_no_number_of_bytes(text: str) -> None:
+    with pytest.raises(typer.BadParameter, match="expected"):
+        parse_bytes(text)
