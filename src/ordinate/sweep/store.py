@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ordinate.atomic_io import atomic_write, staging_folder
-from ordinate.errors import ArgumentError, DataError
+from ordinate.errors import ArgumentError, DataError, OutputError
 from ordinate.sweep.cell import FORMAT, STUDIES, Cell
 from ordinate.sweep.encodings import ENCODINGS
 
@@ -58,7 +58,11 @@ class Store:
             OutputError: the disk is full, or rights are missing.
         """
         target = self.folder / f"{record['key']}.json"
-        return atomic_write(target, json.dumps(record, indent=1, ensure_ascii=False, allow_nan=False) + "\n", name="--out")
+        try:
+            return atomic_write(target, json.dumps(record, indent=1, ensure_ascii=False, allow_nan=False) + "\n", name="--out")
+        except OutputError as error:
+            kept = "finished cells are kept, and the same command goes on from there"
+            raise OutputError(error.argument, expected=error.expected, got=error.got, hint=kept) from error
 
     def read(self, cells: Sequence[Cell] | None = None) -> list[dict[str, Any]]:
         """The records of these cells that are done, in their order; of all there are, by task, encoding and seed.
