@@ -78,7 +78,7 @@ def ways(units: int) -> dict[str, Callable[[int, Series, Series, Series], Series
     try:
         import reservoirpy  # noqa: F401
     except ImportError:
-        print("reservoirpy is not installed: pip install 'ordinate[oracles]'")
+        print("reservoirpy is not installed: pip install reservoirpy")
         return found
 
     def run(seed: int, X: Series, y: Series, fresh: Series) -> Series:

@@ -16,9 +16,9 @@ import pytest
 from typer.testing import CliRunner
 
 from ordinate import __version__
-from ordinate.cli import version as versions
 from ordinate.cli.app import app
 from ordinate.errors import ArgumentError
+from ordinate.extras import EXTRAS
 
 ROOT = Path(__file__).resolve().parents[2]
 HEAVY = ("torch", "numpy", "matplotlib", "jinja2", "scipy", "transformers", "rich")
@@ -58,13 +58,13 @@ def test_the_version_names_torch_and_the_extras() -> None:
     assert first == f"ordinate {__version__}"
     assert f"torch {version('torch')}" in second
     assert third.startswith("extras: ")
-    assert {name for name in versions.EXTRAS if name in third} == set(versions.EXTRAS)
+    assert {name for name in EXTRAS if name in third} == set(EXTRAS)
 
 
 def test_the_extras_are_those_of_the_package() -> None:
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-    assert set(versions.EXTRAS) == set(declared) - {"test", "oracles"}
-    for name, parts in versions.EXTRAS.items():
+    assert set(EXTRAS) == set(declared) - {"test", "oracles"}
+    for name, parts in EXTRAS.items():
         assert all(any(line.startswith(part) for line in declared[name]) for part in parts), name
 
 

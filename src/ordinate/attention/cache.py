@@ -315,7 +315,7 @@ class KVCache:
         return self
 
     def save(self, path: str | Path) -> None:
-        """Write settings, lengths, positions, keys and values to one safetensors file (extra `checkpoints`)."""
+        """Write settings, lengths, positions, keys and values to one safetensors file."""
         cache_files.save(path, self._keys, self._values, self._ledger, self.growing)
 
     @classmethod

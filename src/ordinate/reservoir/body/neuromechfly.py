@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from ordinate.errors import ArgumentError, MissingExtraError, RefusedError, UnknownNameError
+from ordinate.extras import install_command
 from ordinate.reservoir.body.kinematic import Pose, checked_drive
 
 __all__ = ["GENERATIONS", "INSTALL", "Legs", "NeuroMechFly", "installed_generation", "legs"]
@@ -170,7 +171,7 @@ GENERATIONS = {
     "flygym-1": "flygym below 2",
 }
 
-INSTALL = "pip install 'ordinate[fly]'"
+INSTALL = install_command("fly")
 
 _PHYSICS_SECONDS = 1e-4  # what both generations' contacts are tuned for
 

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ordinate.errors import ArgumentError, ArgumentTypeError, RefusedError, ShapeError
+from ordinate.extras import install_command
 from ordinate.reservoir.connectome.connectome import Connectome
 from ordinate.reservoir.dynamics.input_weights import channel_weights
 from ordinate.reservoir.dynamics.interface import Dynamics, Seed, State, generator_of
@@ -508,6 +509,6 @@ def _chosen_impl(impl: str, dynamics: Dynamics, dtype: np.dtype[Any]) -> str:
     there = find_spec("numba") is not None
     if impl == "compiled" and not there:
         raise MissingExtraError(
-            "fast", expected="the package numba", got="numba is not installed", hint="pip install 'ordinate[fast]'"
+            "fast", expected="the package numba", got="numba is not installed", hint=install_command("fast")
         )
     return "compiled" if compilable and there else "scipy"
