@@ -16,8 +16,8 @@ SOURCE = ROOT / "src" / "ordinate"
 # From below. A module imports from earlier rows and from its own package; packages of one row do not import each other.
 LAYERS = [
     ["errors"],
-    ["arguments", "records", "extras", "shapes", "atomic_io", "huge_pages", "alibi_slopes"],
-    ["frequencies", "safetensors_io"],
+    ["arguments", "records", "extras", "shapes", "atomic_io", "huge_pages"],
+    ["frequencies", "alibi_slopes", "encodings", "safetensors_io"],
     ["spec", "data"],
     ["logic", "reservoir", "position", "inspection"],
     ["attention"],

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from ordinate.errors import ArgumentError, ArgumentTypeError
+from ordinate.errors import ArgumentError, ArgumentTypeError, UnknownNameError
 from ordinate.frequencies import SCALINGS, DynamicNTK, Linear, Llama3, LongRoPE, NTKAware, Proportional, SteppedNTK, YaRN
 from ordinate.position import build
 from ordinate.spec import PositionSpec
@@ -53,7 +53,7 @@ def test_specs_are_frozen_and_do_not_share_their_settings():
         (lambda: PositionSpec.from_dict({"encoding": "rotary", "scaling": {"rule": "yam"}}), ArgumentError, "scaling.rule"),
         (lambda: PositionSpec.from_dict({"encoding": "rotary", "scaling": {"rule": "linear"}}), ArgumentError, "factor"),
         (lambda: build("rotary"), ArgumentTypeError, "spec: expected a PositionSpec"),
-        (lambda: build(PositionSpec("rope")), ArgumentError, "encoding: expected one of"),
+        (lambda: build(PositionSpec("ropes")), UnknownNameError, "encoding: expected one of"),
         (lambda: build(PositionSpec("rotary", {"head_dim": 64})), ArgumentError, "settings: .*'layout'"),
         (lambda: build(PositionSpec("alibi", {"num_heads": 8, "heads": 8})), ArgumentError, "settings: .*'heads'"),
         (lambda: build(PositionSpec("rotary", {"head_dim": "64", "layout": "half"})), ArgumentTypeError, "head_dim"),

@@ -16,10 +16,11 @@ from typing import Any
 __all__ = ["plain", "repr_from_signature"]
 
 
-def repr_from_signature(instance: Any) -> str:
+def repr_from_signature(instance: Any, **passed: Any) -> str:
     """`Class(required, optional=...)`: the constructor's arguments as the instance stores them, without those at their default.
 
-    The instance must keep each argument under its own name, as scikit-learn's estimators do. Positional arguments without a
+    The instance keeps each argument under its own name, as scikit-learn's estimators do; where it keeps another value than the
+    one that was passed (a default worked out from the others), `passed` says what to show. Positional arguments without a
     default are shown without their name.
 
     >>> class Window:
@@ -30,9 +31,12 @@ def repr_from_signature(instance: Any) -> str:
     """
     shown = []
     for parameter in inspect.signature(type(instance)).parameters.values():
-        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD) or not hasattr(instance, parameter.name):
+        name = parameter.name
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD) or not (
+            name in passed or hasattr(instance, name)
+        ):
             continue
-        value = getattr(instance, parameter.name)
+        value = passed[name] if name in passed else getattr(instance, name)
         if parameter.default is not parameter.empty and _same(value, parameter.default):
             continue
         required = parameter.default is parameter.empty and parameter.kind is not parameter.KEYWORD_ONLY
@@ -71,6 +75,7 @@ def plain(value: Any) -> Any:
 
 def _same(value: Any, default: Any) -> bool:
     try:
-        return bool(value == default) and type(value) is type(default)
+        alike = type(value) is type(default) or {type(value), type(default)} == {int, float}
+        return alike and bool(value == default)
     except (RuntimeError, ValueError, TypeError):  # arrays and tensors do not compare as one value
         return False

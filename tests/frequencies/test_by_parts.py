@@ -93,8 +93,8 @@ def test_every_setting_of_llama_3_changes_frequencies(changed):
     [
         (lambda: YaRN(0.0, 4096), ArgumentError, "factor: .* got 0.0"),
         (lambda: YaRN(4, 0), ArgumentError, "original_context"),
-        (lambda: YaRN(4, 4096, beta_slow=0), ArgumentError, "beta_slow: expected a positive, finite number, got 0"),
-        (lambda: YaRN(4, 4096, beta_fast=None), ArgumentTypeError, "beta_fast: expected a positive number, got NoneType"),
+        (lambda: YaRN(4, 4096, beta_slow=0), ArgumentError, "beta_slow: expected a finite number above 0, got 0"),
+        (lambda: YaRN(4, 4096, beta_fast=None), ArgumentTypeError, "beta_fast: expected a finite number above 0, got NoneType"),
         (lambda: YaRN(4, 4096, attention_factor=0.0), ArgumentError, "attention_factor"),
         (lambda: YaRN(4, 4096, mscale=-1.0), ArgumentError, "mscale"),
         (lambda: YaRN(4, 4096, mscale_all_dim=math.nan), ArgumentError, "mscale_all_dim"),

@@ -36,9 +36,13 @@ def test_lists_are_taken_and_the_record_stays_hashable():
         (
             lambda: LongRoPE([0.0], [1.0], 4096, 8192),
             ArgumentError,
-            "short_factor: expected a positive, finite number, got 0.0",
+            "short_factor: expected a finite number above 0, got 0.0",
         ),
-        (lambda: LongRoPE([1.0], ["2"], 4096, 8192), ArgumentTypeError, "long_factor: expected a positive number, got str"),
+        (
+            lambda: LongRoPE([1.0], ["2"], 4096, 8192),
+            ArgumentTypeError,
+            "long_factor: expected a finite number",
+        ),
         (lambda: LongRoPE("12", [1.0], 4096, 8192), ArgumentTypeError, "short_factor: expected a list of numbers, got str"),
         (lambda: LongRoPE(1.0, [1.0], 4096, 8192), ArgumentTypeError, "short_factor: expected a list of numbers, got float"),
         (lambda: LongRoPE([1.0], [1.0], 0, 8192), ArgumentError, "original_context"),

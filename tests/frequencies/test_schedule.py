@@ -96,8 +96,8 @@ def test_keys_need_re_rotation_only_where_the_length_crosses_a_change():
         ((8, math.inf), ArgumentError, "base: .* got inf"),
         ((8, math.nan), ArgumentError, "base: .* got nan"),
         ((8, "10000"), ArgumentTypeError, "base: expected a number above 1, got str"),
-        ((8, 1e4, None, 0), ArgumentError, "length: expected a positive number of tokens, got 0"),
-        ((8, 1e4, None, 2.5), ArgumentTypeError, "length: expected a number of tokens, got float"),
+        ((8, 1e4, None, 0), ArgumentError, "length: expected an integer of at least 1, got 0"),
+        ((8, 1e4, None, 2.5), ArgumentTypeError, "length: expected an integer of at least 1, got float"),
     ],
 )
 def test_bad_input_is_named(arguments, error, words):

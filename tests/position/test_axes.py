@@ -236,19 +236,19 @@ def test_text_on_every_axis_is_the_same_number_thrice():
     ("call", "error", "words"),
     [
         (lambda: grid(4), ArgumentError, "size: expected (height, width) or (frames, height, width), got (4,)"),
-        (lambda: grid(4, 0), ArgumentError, "size: expected 1 or more, got 0"),
-        (lambda: grid(4, 2.5), ArgumentTypeError, "size: expected an int, got float"),
+        (lambda: grid(4, 0), ArgumentError, "size: expected an integer of at least 1, got 0"),
+        (lambda: grid(4, 2.5), ArgumentTypeError, "size: expected an integer"),
         (lambda: grid(2, 2, coordinates="unit"), ArgumentError, "coordinates: expected one of ['pixel', 'ordinal', 'centred'"),
         (lambda: grid(2, 2, normalise="mean"), ArgumentError, "normalise: expected 'separate', 'max' or 'min', got mean"),
         (lambda: grid(2, 2, reference=(4, 4, 4)), ArgumentError, "reference: expected 2 sizes, with coordinates='pixel'"),
         (lambda: grid(2, 2, reference=(4, 4), coordinates="centred"), ArgumentError, "got (4, 4) with 'centred'"),
-        (lambda: grid(2, 2, prefix=-1), ArgumentError, "prefix: expected 0 or more, got -1"),
+        (lambda: grid(2, 2, prefix=-1), ArgumentError, "prefix: expected an integer of at least 0, got -1"),
         (
             lambda: grid(4, 3, merge=2),
             ArgumentError,
             "size: expected a height and width that the merge (2) divides, got (4, 3)",
         ),
-        (lambda: multimodal([-1]), ArgumentError, "parts: expected 0 or more, got -1"),
+        (lambda: multimodal([-1]), ArgumentError, "parts: expected an integer of at least 0, got -1"),
         (lambda: multimodal([(2, 2)]), ArgumentTypeError, "parts: expected a number of text tokens, or Grid(frames, height"),
         (lambda: multimodal(["image"]), ArgumentTypeError, "got str; an image is Grid(1, height, width)"),
         (
@@ -256,7 +256,7 @@ def test_text_on_every_axis_is_the_same_number_thrice():
             ArgumentError,
             "parts: expected a height and width that the merge (2) divides, got (3, 4)",
         ),
-        (lambda: multimodal([(1, 0, 4)]), ArgumentError, "parts: expected 1 or more, got 0"),
+        (lambda: multimodal([(1, 0, 4)]), ArgumentError, "parts: expected an integer of at least 1, got 0"),
         (lambda: multimodal([(2, 2, 2, 0.5)]), ArgumentError, "tokens_per_second: expected a number, since a part says"),
         (lambda: multimodal([1], tokens_per_second=0), ArgumentError, "tokens_per_second: expected a positive number, got 0"),
         (lambda: multimodal([(2, 2, 2, -1.0)], tokens_per_second=2), ArgumentError, "seconds per frame, 0 or more, got -1.0"),
@@ -264,7 +264,7 @@ def test_text_on_every_axis_is_the_same_number_thrice():
         (lambda: following(torch.zeros(0, 3).long()), ShapeError, "expected at least one token, got none"),
         (lambda: padded([]), ArgumentError, "rows: expected at least one row, none empty, got []"),
         (lambda: padded([torch.arange(2)], side="top"), ArgumentError, "side: expected 'left' or 'right', got top"),
-        (lambda: on_every_axis(torch.arange(2), 0), ArgumentError, "axes: expected 1 or more, got 0"),
+        (lambda: on_every_axis(torch.arange(2), 0), ArgumentError, "axes: expected an integer of at least 1, got 0"),
     ],
 )
 def test_what_is_no_grid_or_part_is_refused_in_words(call, error, words):

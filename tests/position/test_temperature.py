@@ -64,9 +64,9 @@ def test_the_largest_narrow_positions_do_not_wrap():
 @pytest.mark.parametrize(
     ("make", "error", "words"),
     [
-        (lambda: SteppedTemperature(0, 0.1), ArgumentError, "step_tokens: expected a positive number of tokens, got 0"),
+        (lambda: SteppedTemperature(0, 0.1), ArgumentError, "step_tokens: expected an integer of at least 1, got 0"),
         (lambda: SteppedTemperature(8192.0, 0.1), ArgumentTypeError, "step_tokens"),
-        (lambda: SteppedTemperature(8192, -0.1), ArgumentError, "strength: expected a positive, finite number, got -0.1"),
+        (lambda: SteppedTemperature(8192, -0.1), ArgumentError, "strength: expected a finite number above 0, got -0.1"),
         (lambda: SteppedTemperature(8192, 0.1, ahead=2), ArgumentError, "ahead: expected 0 or 1, got 2; Llama 4 counts from 1"),
         (lambda: LogTemperature(1), ArgumentError, "trained_context: expected more than 1 token, got 1"),
         (lambda: LogTemperature(-5), ArgumentError, "trained_context"),

@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from ordinate.position.distance_bias import distances
+from ordinate.position.bias.distance import distances
 from ordinate.sweep.cell import Cell
 from ordinate.sweep.encodings import entry
 from ordinate.sweep.evaluation import TEMPERATURES, depth_scores, evaluate, score

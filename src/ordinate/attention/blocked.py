@@ -24,7 +24,7 @@ from torch.autograd.function import once_differentiable
 
 from ordinate.attention.masks import Mask
 from ordinate.attention.terms import ScoreTerm, on_token_axis
-from ordinate.position.distance_bias import DistanceBias
+from ordinate.position.bias.distance import DistanceBias
 from ordinate.position.protocols import reads_mask
 
 __all__ = ["blocked_attention"]

@@ -22,7 +22,7 @@ from torch.nn.functional import pad
 from ordinate.attention.masks import Both, Causal, Documents, Either, Mask, Not, Padding, Window
 from ordinate.attention.terms import ScoreTerm, on_token_axis
 from ordinate.errors import RefusedError
-from ordinate.position.distance_bias import ScoreMod, one_position, pair_distance
+from ordinate.position.bias.distance import ScoreMod, one_position, pair_distance
 
 if TYPE_CHECKING:  # torch's module brings in the compiler, which takes seconds: it is imported on first use
     from torch.nn.attention.flex_attention import BlockMask

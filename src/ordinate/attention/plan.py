@@ -35,7 +35,7 @@ from ordinate.position.protocols import (
     rotates_heads,
     rotates_queries_and_keys,
 )
-from ordinate.position.rotation import rotate_pairs
+from ordinate.position.rotary.rotation import rotate_pairs
 
 __all__ = ["Given", "Plan", "Turn", "arrange", "cached_width", "plans"]
 

@@ -14,7 +14,7 @@ from ordinate.attention.masks import Mask, Window, rules
 from ordinate.errors import ArgumentError, RefusedError
 from ordinate.position.axes import on_every_axis, reading_order
 from ordinate.position.indices import check_positions
-from ordinate.position.multiaxis import check_axis_positions
+from ordinate.position.rotary.axis_rotation import check_axis_positions
 
 __all__ = ["given_positions", "mask_order", "position_axes"]
 

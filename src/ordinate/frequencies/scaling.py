@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
-from ordinate.errors import ArgumentError, ArgumentTypeError
+from ordinate.arguments import check_integer, check_number
 
-__all__ = ["Scaling", "Settings", "check_context", "check_factor", "check_positive"]
+__all__ = ["Scaling", "Settings", "check_context", "check_positive"]
 
 
 @runtime_checkable
@@ -63,30 +62,11 @@ class Settings:
         return f"{type(self).__name__}({', '.join(given)})"
 
 
-def check_factor(name: str, factor: float) -> None:
-    """Raise unless `factor` is a finite number of 1 or more."""
-    if isinstance(factor, bool) or not isinstance(factor, int | float):
-        raise ArgumentTypeError(name, expected="a number of 1 or more", got=type(factor).__name__, hint="pass a float")
-    if not math.isfinite(factor) or factor < 1:
-        raise ArgumentError(
-            name,
-            expected="a finite number of 1 or more (the claimed context over the trained one)",
-            got=factor,
-            hint="to extend 4,096 tokens to 16,384 pass 4",
-        )
-
-
 def check_context(name: str, context: int) -> None:
     """Raise unless `context` is a positive number of tokens."""
-    if isinstance(context, bool) or not isinstance(context, int):
-        raise ArgumentTypeError(name, expected="a number of tokens", got=type(context).__name__, hint="pass an int")
-    if context < 1:
-        raise ArgumentError(name, expected="a positive number of tokens", got=context, hint="count tokens, not characters")
+    check_integer(name, context, minimum=1)
 
 
 def check_positive(name: str, value: float) -> None:
     """Raise unless `value` is a positive, finite number."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ArgumentTypeError(name, expected="a positive number", got=type(value).__name__, hint="pass a float")
-    if not math.isfinite(value) or value <= 0:
-        raise ArgumentError(name, expected="a positive, finite number", got=value, hint="look it up in the model's config")
+    check_number(name, value, above=0)

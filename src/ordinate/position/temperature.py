@@ -9,18 +9,19 @@ from __future__ import annotations
 import math
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from ordinate.errors import ArgumentError
 from ordinate.frequencies.scaling import check_context, check_positive
+from ordinate.position.base import QueryKeyEncoding
 from ordinate.position.indices import check_positions
-from ordinate.position.rotation_inputs import working_dtype
+from ordinate.position.rotary.rotation import working_dtype
 from ordinate.shapes import check_shape
 
 __all__ = ["LogTemperature", "SteppedTemperature"]
 
 
-class _Temperature(nn.Module):
+class _Temperature(QueryKeyEncoding):
     """Queries times a factor of their position; keys as they are. The factor is formed in float64."""
 
     def factors(self, positions: Tensor) -> Tensor:
@@ -77,10 +78,6 @@ class SteppedTemperature(_Temperature):
         steps = ((positions.to(torch.float64) + self.ahead) / self.step_tokens).floor().clamp_min(0)
         return 1 + self.strength * torch.log1p(steps)
 
-    def __repr__(self) -> str:
-        shown = "" if self.ahead == 1 else f", ahead={self.ahead}"
-        return f"SteppedTemperature({self.step_tokens}, {self.strength!r}{shown})"
-
 
 class LogTemperature(_Temperature):
     """Queries grow with the logarithm of the row: ln(p + 1) / ln(trained_context), and 1 within the trained context.
@@ -111,6 +108,3 @@ class LogTemperature(_Temperature):
         """The factor of each position, float64, shaped like `positions`."""
         seen = (positions.to(torch.float64) + 1).clamp_min(self.trained_context)
         return seen.log() / math.log(self.trained_context)
-
-    def __repr__(self) -> str:
-        return f"LogTemperature({self.trained_context})"

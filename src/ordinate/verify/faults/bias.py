@@ -10,8 +10,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ordinate.position.alibi import ALiBi, alibi_slopes
-from ordinate.position.buckets import T5Bias, bucket_borders
+from ordinate.position.bias.alibi import ALiBi, alibi_slopes
+from ordinate.position.bias.t5 import T5Bias, bucket_borders
 from ordinate.verify.faults.table import KnownFault
 from ordinate.verify.references.biases import BiasSettings, bucket, slopes
 

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ordinate.position.absolute import LearnedTable, Sinusoidal
+from ordinate.position.additive.absolute import LearnedTable, Sinusoidal
 from ordinate.position.indices import appended, consecutive, from_mask
 from ordinate.verify.faults.table import KnownFault
 from ordinate.verify.references.sinusoids import EmbeddingSettings, rates, sinusoid

@@ -16,11 +16,11 @@ import torch
 from torch import Tensor, nn
 
 from ordinate.frequencies import DynamicNTK, Linear, Llama3, LongRoPE, NTKAware, YaRN, inverse_frequencies
-from ordinate.position.absolute import LearnedTable
+from ordinate.position.additive.absolute import LearnedTable
 from ordinate.position.indices import appended, consecutive, from_lengths, from_mask
-from ordinate.position.layouts import convert_layout
 from ordinate.position.rotary import Rotary
-from ordinate.position.rotation import angle_tables, reference_rotation, rotate_pairs
+from ordinate.position.rotary.layouts import convert_layout
+from ordinate.position.rotary.rotation import angle_tables, reference_rotation, rotate_pairs
 from ordinate.verify.faults.table import KnownFault
 from ordinate.verify.references.frequency_schedules import cos_sin_factor
 from ordinate.verify.references.frequency_schedules import inverse_frequencies as reference_frequencies

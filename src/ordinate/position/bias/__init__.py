@@ -1,0 +1,27 @@
+"""Encodings that add a number to each score: of the distance alone, of a pair's content, of the offset between patches."""
+
+from ordinate.position.bias.alibi import ALiBi
+from ordinate.position.bias.contextual import DAPE, CoPE
+from ordinate.position.bias.disentangled import DisentangledRelative
+from ordinate.position.bias.fire import FIRE
+from ordinate.position.bias.kernel_biases import Kerple, Sandwich
+from ordinate.position.bias.relative import MusicRelative, ShawRelative
+from ordinate.position.bias.t5 import T5Bias
+from ordinate.position.bias.transformer_xl import TransformerXLRelative
+from ordinate.position.bias.window import ContinuousWindowBias2D, WindowBias2D
+
+__all__ = [
+    "DAPE",
+    "FIRE",
+    "ALiBi",
+    "CoPE",
+    "ContinuousWindowBias2D",
+    "DisentangledRelative",
+    "Kerple",
+    "MusicRelative",
+    "Sandwich",
+    "ShawRelative",
+    "T5Bias",
+    "TransformerXLRelative",
+    "WindowBias2D",
+]
