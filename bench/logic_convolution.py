@@ -27,8 +27,8 @@ from torch import Tensor, nn
 from ordinate.data import Digits, DigitSet, data_folder, digits
 from ordinate.lab.machine import machine
 from ordinate.logic import Circuit, GroupSum, LogicDense, LogicNetwork, Thresholds, TrainingSettings, accuracy, train
-from ordinate.logic.convolution_blocks import ConvolutionBlock, convolution_layers, gates_at_every_place
-from ordinate.logic.distortion import distorted
+from ordinate.logic.growth.distortion import distorted
+from ordinate.logic.network.convolution_blocks import ConvolutionBlock, convolution_layers, gates_at_every_place
 from ordinate.logic.simplify import simplify
 
 CLASSES = 10

@@ -33,10 +33,10 @@ import numpy as np
 
 from ordinate.lab.machine import machine
 from ordinate.logic import Circuit, InputThresholds
-from ordinate.logic.bitparallel import BitParallel
-from ordinate.logic.c_source import c_source
-from ordinate.logic.program import Program, lower
-from ordinate.logic.words import pack
+from ordinate.logic.circuit.bit_packing import pack
+from ordinate.logic.circuit.program import Program, lower
+from ordinate.logic.circuit.runtime import BitParallel
+from ordinate.logic.export.c import c_source
 
 INPUTS, CLASSES, LAYERS = 784, 10, 3
 GENUINE = (1, 2, 4, 6, 7, 8, 9, 11, 13, 14)

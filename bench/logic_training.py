@@ -24,7 +24,8 @@ from peak import in_fresh_process, peak_bytes
 from torch import nn
 
 from ordinate.lab.machine import machine
-from ordinate.logic import LogicDense, gate_function
+from ordinate.logic import LogicDense
+from ordinate.logic.kernels import gates as gate_function
 
 WIDTH = 8000
 LAYERS = 4

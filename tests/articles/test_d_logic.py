@@ -20,7 +20,7 @@ from ordinate.data import digits
 from ordinate.lab.claim import Inputs
 from ordinate.lab.measurement import Measurement, Role, Verdict
 from ordinate.lab.verdict import judge
-from ordinate.logic.gates import coefficients, gate_table
+from ordinate.logic.circuit.gates import coefficients, gate_table
 from tests.external import needs, required
 
 pytestmark = pytest.mark.usefixtures("undrawn")

@@ -13,7 +13,7 @@ from ordinate.lab.claim import Inputs
 from ordinate.lab.measurement import Measurement, Verdict
 from ordinate.lab.verdict import judge
 from ordinate.logic import Circuit
-from ordinate.logic.lut_mapping import LutNetwork, map_luts
+from ordinate.logic.export.lut_mapping import LutNetwork, map_luts
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 

@@ -1,23 +1,45 @@
-"""Networks of logic gates: trained by relaxation or grown, turned into circuits, proven, run, and put on a chip."""
+"""Networks of logic gates: trained by relaxation or grown, turned into circuits, proven, run, and put on a chip.
 
-from ordinate.logic.circuit import Circuit, Votes
-from ordinate.logic.convolution_blocks import ConvolutionBlock, convolution_layers, gates_at_every_place
-from ordinate.logic.fine_tuning import fine_tuned
-from ordinate.logic.growth import GrownCircuit, grow
-from ordinate.logic.growth_settings import GrowthRound, GrowthSettings
-from ordinate.logic.input_thresholds import InputThresholds
-from ordinate.logic.layers_convolution import LogicConv2d, OrPooling2d
-from ordinate.logic.layers_dense import LogicDense
-from ordinate.logic.layers_readout import GroupSum
-from ordinate.logic.network import LogicNetwork
-from ordinate.logic.thresholds import Thresholds
-from ordinate.logic.training import Training, accuracy, train
-from ordinate.logic.training_settings import EpochReport, TrainingSettings
+Sub-packages, from below: `kernels` (compiled code), `circuit` (plain data, files, runtime), `simplify` (passes and proofs) and
+`export` (C, Verilog, BLIF, AIGER, look-up tables), `chip`, `network` (layers and training), `growth`.
+"""
+
+from __future__ import annotations
+
+import ordinate.logic.methods  # noqa: F401 - binds the methods of Circuit
+from ordinate.logic.circuit.circuit import Circuit, Votes
+from ordinate.logic.circuit.input_thresholds import InputThresholds
+from ordinate.logic.circuit.runtime import BitParallel
+from ordinate.logic.export.blif_aiger import aiger, blif
+from ordinate.logic.export.c import c_source
+from ordinate.logic.export.lut_mapping import Lut, LutNetwork, map_luts
+from ordinate.logic.export.verilog import verilog
+from ordinate.logic.growth.grow import GrownCircuit, GrowthRound, GrowthSettings, grow
+from ordinate.logic.network.convolution_blocks import ConvolutionBlock, convolution_layers, gates_at_every_place
+from ordinate.logic.network.fine_tuning import fine_tuned
+from ordinate.logic.network.layers import GroupSum, LogicConv2d, LogicDense, OrPooling2d, Thresholds
+from ordinate.logic.network.network import LogicNetwork
+from ordinate.logic.network.training import EpochReport, Training, TrainingSettings, accuracy, train
+from ordinate.logic.simplify import (
+    PASSES,
+    Equivalence,
+    Simplified,
+    absorb,
+    dead_code_elimination,
+    equivalent,
+    fold,
+    sat_sweeping,
+    simplify,
+    structural_hashing,
+)
 
 __all__ = [
+    "PASSES",
+    "BitParallel",
     "Circuit",
     "ConvolutionBlock",
     "EpochReport",
+    "Equivalence",
     "GroupSum",
     "GrownCircuit",
     "GrowthRound",
@@ -26,15 +48,30 @@ __all__ = [
     "LogicConv2d",
     "LogicDense",
     "LogicNetwork",
+    "Lut",
+    "LutNetwork",
     "OrPooling2d",
+    "Simplified",
     "Thresholds",
     "Training",
     "TrainingSettings",
     "Votes",
+    "absorb",
     "accuracy",
+    "aiger",
+    "blif",
+    "c_source",
     "convolution_layers",
+    "dead_code_elimination",
+    "equivalent",
     "fine_tuned",
+    "fold",
     "gates_at_every_place",
     "grow",
+    "map_luts",
+    "sat_sweeping",
+    "simplify",
+    "structural_hashing",
     "train",
+    "verilog",
 ]

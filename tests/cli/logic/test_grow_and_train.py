@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from ordinate.cli.app import app
 from ordinate.data import digits
 from ordinate.logic import Circuit, GrowthSettings, LogicConv2d, LogicNetwork, OrPooling2d, grow
-from ordinate.logic.circuit_figures import pixel_uses
+from ordinate.logic.circuit.figures import pixel_uses
 
 runner = CliRunner()
 
@@ -141,10 +141,10 @@ WRONG = [
     (["grow", "--votes", "0"], "votes_per_gate: expected an integer of at least 1, got 0"),
     (["train", "--widths", "10,x"], "--widths: expected numbers of gates"),
     (["train", "--widths", "2000,1995"], "--widths: expected a last width that 10 classes share evenly"),
-    (["train", "--kernels", "4,x"], "--kernels: expected whole numbers, as 12,24, got 4,x"),
+    (["train", "--kernels", "4,x"], "--kernels: expected integers, as 12,24, got 4,x"),
     (["train", "--kernels", "4,0"], "out_channels: expected an integer of at least 1, got 0"),
     (["train", "--kernels", "4,8", "--depth", "2,2,2"], "--depth: expected one number, or one for each of 2 convolutions"),
-    (["train", "--kernels", "4", "--pooling", "two"], "--pooling: expected whole numbers"),
+    (["train", "--kernels", "4", "--pooling", "two"], "--pooling: expected integers"),
     (
         ["train", "--kernels", "4,8,8", "--pooling", "2,1,1"],
         "expected an image of at least 3 by 3 with its padding, got 1 by 1",

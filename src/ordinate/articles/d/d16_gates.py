@@ -15,7 +15,7 @@ import numpy.typing as npt
 from ordinate.lab.claim import Claim, Inputs
 from ordinate.lab.figures import canvas, heat_map, to_svg
 from ordinate.lab.measurement import Check, Figure, Measurement, Role, Table, Verdict
-from ordinate.logic.gates import GATE_NAMES, coefficients, gate_table
+from ordinate.logic.circuit.gates import GATE_NAMES, coefficients, gate_table
 
 __all__ = ["CLAIM", "PRINTED", "gates", "measure"]
 

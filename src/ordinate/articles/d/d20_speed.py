@@ -28,10 +28,10 @@ from ordinate.lab.claim import Claim, Inputs
 from ordinate.lab.figures import SERIES, canvas, to_svg
 from ordinate.lab.measurement import Check, Figure, Measurement, Role, Table, Verdict
 from ordinate.logic import Circuit
-from ordinate.logic.bitparallel import BitParallel
-from ordinate.logic.c_source import c_source
-from ordinate.logic.program import Program, lower
-from ordinate.logic.words import pack
+from ordinate.logic.circuit.bit_packing import pack
+from ordinate.logic.circuit.program import Program, lower
+from ordinate.logic.circuit.runtime import BitParallel
+from ordinate.logic.export.c import c_source
 
 __all__ = ["CLAIM", "Way", "measure", "speed", "ways"]
 

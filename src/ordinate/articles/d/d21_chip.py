@@ -19,8 +19,8 @@ from ordinate.lab.claim import Claim, Inputs
 from ordinate.lab.figures import SERIES, canvas, to_svg
 from ordinate.lab.measurement import Check, Figure, Measurement, Role, Table, Verdict
 from ordinate.logic import Circuit
-from ordinate.logic.fpga import LOGIC_CELLS, FpgaReport, build
-from ordinate.logic.lut_mapping import LutNetwork, map_luts
+from ordinate.logic.chip.fpga import LOGIC_CELLS, FpgaReport, build
+from ordinate.logic.export.lut_mapping import LutNetwork, map_luts
 
 __all__ = ["CLAIM", "chip", "measure"]
 

@@ -19,7 +19,7 @@ from ordinate.lab.claim import Claim, Inputs
 from ordinate.lab.figures import SERIES, canvas, to_svg
 from ordinate.lab.measurement import Check, Figure, Measurement, Role, Table, Verdict
 from ordinate.logic import GroupSum, LogicDense, LogicNetwork, TrainingSettings, accuracy, train
-from ordinate.logic.parametrisation import INITIALISATIONS, PARAMETRISATIONS
+from ordinate.logic.network.parametrisation import INITIALISATIONS, PARAMETRISATIONS
 
 __all__ = ["CLAIM", "Norms", "by_temperature", "depth", "gradient_norms", "measure"]
 

@@ -151,8 +151,8 @@ def _predict(circuit: Circuit, rows: Rows) -> npt.NDArray[np.int64]:
 
 def nanoseconds_a_row(circuit: Circuit) -> float:
     """Of the circuit on packed rows, on one core, counting and comparing included; thresholds and packing not. Best of five."""
-    from ordinate.logic.bitparallel import BitParallel
-    from ordinate.logic.words import pack
+    from ordinate.logic.circuit.bit_packing import pack
+    from ordinate.logic.circuit.runtime import BitParallel
 
     runtime = BitParallel(circuit)
     words = pack(np.random.default_rng(0).integers(0, 2, (_TIMED_ROWS, circuit.num_inputs)).astype(bool))

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ordinate.logic.circuit import Circuit
+    from ordinate.logic.circuit.circuit import Circuit
 
 __all__ = ["CircuitImages", "test_images"]
 

@@ -36,39 +36,37 @@ def emit(
     from ordinate.atomic_io import atomic_write
     from ordinate.cli.tables import answer_record
     from ordinate.errors import ArgumentError, OutputError, RefusedError
-    from ordinate.logic.circuit import Circuit
-    from ordinate.logic.exchange import aiger as as_aiger
-    from ordinate.logic.exchange import blif as as_blif
+    from ordinate.logic.circuit.circuit import Circuit
+    from ordinate.logic.export.blif_aiger import aiger as as_aiger
+    from ordinate.logic.export.blif_aiger import blif as as_blif
 
     if not any((c, verilog, blif, aiger, bench)):
-        raise ArgumentError(
-            "--c, --verilog, --blif, --aiger, --bench", expected="at least one", got="none", hint="say what to write"
-        )
+        raise ArgumentError("--c, --verilog, --blif, --aiger, --bench", expected="at least one", got="none")
     if bench is not None and thresholds:
-        raise RefusedError("--bench", expected="a module of bits", got="--thresholds", hint="leave one of them out")
-    given = Circuit.load(circuit)
+        raise RefusedError("--bench", expected="a module of bits", got="--thresholds")
+    loaded = Circuit.load(circuit)
     written = {}
     for what, path, make in (
-        ("c", c, lambda: given.to_c(name)),
-        ("verilog", verilog, lambda: given.to_verilog(name, pipelined=pipelined, thresholds=thresholds)),
-        ("blif", blif, lambda: as_blif(given, name)),
-        ("aiger", aiger, lambda: as_aiger(given)),
+        ("c", c, lambda: loaded.to_c(name)),
+        ("verilog", verilog, lambda: loaded.to_verilog(name, pipelined=pipelined, thresholds=thresholds)),
+        ("blif", blif, lambda: as_blif(loaded, name)),
+        ("aiger", aiger, lambda: as_aiger(loaded)),
     ):
         if path is not None:
             atomic_write(path, make())
             written[what] = str(path)
     if bench is not None:
         from ordinate.cli.logic.circuit_images import test_images
-        from ordinate.logic.verilog_bench import expected_file, parallel_bench, vector_file
+        from ordinate.logic.export.verilog_bench import expected_file, parallel_bench, vector_file
 
-        images = test_images(given, data, None, check=False)
+        images = test_images(loaded, data, None, check=False)
         try:
             bench.mkdir(parents=True, exist_ok=True)
-        except OSError as problem:
-            raise OutputError("--bench", expected="a folder to write to", got=str(bench), hint=str(problem)) from None
-        atomic_write(bench / f"{name}.v", given.to_verilog(name, pipelined=pipelined))
-        atomic_write(bench / f"{name}_bench.v", parallel_bench(given, name, len(images.bits), pipelined=pipelined))
+        except OSError as error:
+            raise OutputError("--bench", expected="a folder to write to", got=str(bench), hint=str(error)) from None
+        atomic_write(bench / f"{name}.v", loaded.to_verilog(name, pipelined=pipelined))
+        atomic_write(bench / f"{name}_bench.v", parallel_bench(loaded, name, len(images.bits), pipelined=pipelined))
         atomic_write(bench / "vectors.hex", vector_file(images.bits))
-        atomic_write(bench / "expected.hex", expected_file(given.predict(images.bits)))
+        atomic_write(bench / "expected.hex", expected_file(loaded.predict(images.bits)))
         written["bench"] = str(bench)
-    answer_record({"circuit": str(circuit), "gates": given.num_gates, **written}, as_json)
+    answer_record({"circuit": str(circuit), "gates": loaded.num_gates, **written}, as_json)

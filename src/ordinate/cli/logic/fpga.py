@@ -34,23 +34,23 @@ def fpga(
     from ordinate.cli.progress import steps
     from ordinate.cli.tables import answer_record
     from ordinate.errors import ArgumentError
-    from ordinate.logic.circuit import Circuit
-    from ordinate.logic.fpga import build
+    from ordinate.logic.chip.fpga import build
+    from ordinate.logic.circuit.circuit import Circuit
 
     if images is not None and images < 1:
-        raise ArgumentError("--images", expected="at least 1", got=images, hint="leave it out for all")
-    given = Circuit.load(circuit)
-    tested = test_images(given, data, None, check=not other_data)
+        raise ArgumentError("--images", expected="at least 1", got=images)
+    loaded = Circuit.load(circuit)
+    tested = test_images(loaded, data, None, check=not other_data)
     with steps("fpga") as say:
         report = build(
-            given,
+            loaded,
             out,
             bits=tested.bits[:images],
             pins=pins,
             seed=seed,
             counting=counting,  # type: ignore[arg-type]
             gate_levels=gate_levels,
-            told=say,
+            on_step=say,
         )
     answer_record(report.to_dict(), as_json)
     if report.wrong or not report.proven:

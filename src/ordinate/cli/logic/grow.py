@@ -51,7 +51,7 @@ def grow(
     settings = GrowthSettings.usual(gates, few_images=data is None, **asked | ({} if copies is None else {"copies": copies}))
     known = digits_of(data, classes, check=not other_data)
     level = known.threshold if threshold is None else threshold
-    with bar("gates") as told:
+    with bar("gates") as advance:
         grown = grown_from(
             (known.train.images, known.train.labels),
             (known.validation.images, known.validation.labels),
@@ -59,15 +59,16 @@ def grow(
             settings,
             labels=known.classes,
             checkpoint=checkpoint,
-            on_round=lambda report: told(report.gates, gates, _words(report)),
+            on_round=lambda report: advance(report.gates, gates, _progress(report)),
         )
     circuit = _tuned(grown.circuit, known, level, fine_tune) if fine_tune else grown.circuit
     circuit.save(out)
-    answer = _told(circuit, known, level, grown.rounds, out)
+    answer = _record(circuit, known, level, grown.rounds, out)
     if picture is not None:
-        from ordinate.logic.growth_picture import save_growth_picture
+        from ordinate.logic.circuit.figures import save_growth_picture
 
-        save_growth_picture(grown, known.size, picture)
+        curve = [(report.gates, report.validation_accuracy) for report in grown.rounds]
+        save_growth_picture(grown.circuit, curve, known.size, picture)
         answer["picture"] = str(picture)
     answer_record(answer, as_json)
 
@@ -84,7 +85,7 @@ def _tuned(circuit: Circuit, known: Digits, threshold: float, epochs: int) -> Ci
     return fine_tuned(circuit, examples(known.train), examples(known.validation), settings)
 
 
-def _told(circuit: Circuit, known: Digits, threshold: float, rounds: tuple[GrowthRound, ...], out: Path) -> dict[str, Any]:
+def _record(circuit: Circuit, known: Digits, threshold: float, rounds: tuple[GrowthRound, ...], out: Path) -> dict[str, Any]:
     def accuracy(part: Any) -> float:
         return float((circuit.predict(part.bits(threshold)) == part.labels).mean())
 
@@ -104,5 +105,5 @@ def _told(circuit: Circuit, known: Digits, threshold: float, rounds: tuple[Growt
     }
 
 
-def _words(told: GrowthRound) -> str:
-    return f"validation {told.validation_accuracy:.2%}, loss {told.validation_loss:.4f}"
+def _progress(report: GrowthRound) -> str:
+    return f"validation {report.validation_accuracy:.2%}, loss {report.validation_loss:.4f}"

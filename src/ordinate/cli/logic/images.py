@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ordinate.data import Digits
     from ordinate.logic import LogicNetwork
-    from ordinate.logic.convolution_blocks import ConvolutionBlock
+    from ordinate.logic.network.convolution_blocks import ConvolutionBlock
 
 __all__ = ["blocks_of", "circuit_place", "digits_of", "network_of"]
 
@@ -29,7 +29,7 @@ def digits_of(data: Path | None, classes: str | None, *, check: bool = True) -> 
         try:
             chosen = [int(digit) for digit in classes.split(",")]
         except ValueError:
-            raise ArgumentError("--classes", expected="digits, as 0,1", got=classes, hint="separate them by commas") from None
+            raise ArgumentError("--classes", expected="digits, as 0,1", got=classes) from None
     return digits(data, classes=chosen, check=check)
 
 
@@ -61,13 +61,13 @@ def blocks_of(
         ArgumentError: what is no list of numbers, or has another length than `--kernels`.
     """
     from ordinate.errors import ArgumentError
-    from ordinate.logic.convolution_blocks import ConvolutionBlock
+    from ordinate.logic.network.convolution_blocks import ConvolutionBlock
 
     each = _numbers("--kernels", kernels)
     if each == [0]:
         return []
     columns = []
-    for option, told in (
+    for option, text in (
         ("--receptive-field", receptive_field),
         ("--depth", depth),
         ("--stride", stride),
@@ -75,25 +75,24 @@ def blocks_of(
         ("--pooling", pooling),
         ("--channels-read", channels_read),
     ):
-        numbers = _numbers(option, told)
+        numbers = _numbers(option, text)
         if len(numbers) not in (1, len(each)):
             raise ArgumentError(
                 option,
                 expected=f"one number, or one for each of {len(each)} convolutions",
-                got=told,
-                hint="give as many as --kernels has",
+                got=text,
             )
         columns.append(numbers if len(numbers) == len(each) else numbers * len(each))
     return [ConvolutionBlock(*row) for row in zip(each, *columns, strict=True)]
 
 
-def _numbers(option: str, told: str) -> list[int]:
+def _numbers(option: str, text: str) -> list[int]:
     from ordinate.errors import ArgumentError
 
     try:
-        return [int(number) for number in told.split(",")]
+        return [int(number) for number in text.split(",")]
     except ValueError:
-        raise ArgumentError(option, expected="whole numbers, as 12,24", got=told, hint="separate them by commas") from None
+        raise ArgumentError(option, expected="integers, as 12,24", got=text) from None
 
 
 def network_of(
@@ -121,17 +120,15 @@ def network_of(
 
     from ordinate.errors import ArgumentError
     from ordinate.logic import GroupSum, LogicDense, LogicNetwork, Thresholds
-    from ordinate.logic.convolution_blocks import convolution_layers
+    from ordinate.logic.network.convolution_blocks import convolution_layers
 
     try:
         sizes = [int(width) for width in widths.split(",")]
     except ValueError:
-        raise ArgumentError("--widths", expected="numbers of gates, as 4000,4000", got=widths, hint="use commas") from None
+        raise ArgumentError("--widths", expected="numbers of gates, as 4000,4000", got=widths) from None
     num_classes = len(known.classes)
     if min(sizes) < 1 or sizes[-1] % num_classes:
-        raise ArgumentError(
-            "--widths", expected=f"a last width that {num_classes} classes share evenly", got=widths, hint="take a multiple"
-        )
+        raise ArgumentError("--widths", expected=f"a last width that {num_classes} classes share evenly", got=widths)
     height, width = known.size
     layers: list[nn.Module] = [Thresholds(torch.full((height * width, 1), float(threshold)))]
     features = height * width

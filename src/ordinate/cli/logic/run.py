@@ -33,32 +33,32 @@ def run(
 
     from ordinate.cli.logic.circuit_images import test_images
     from ordinate.cli.tables import answer_record
-    from ordinate.logic.bitparallel import BitParallel
-    from ordinate.logic.circuit import Circuit
+    from ordinate.logic.circuit.circuit import Circuit
+    from ordinate.logic.circuit.runtime import BitParallel
 
-    given = Circuit.load(circuit)
-    images = test_images(given, data, threshold, check=not other_data)
-    runtime = BitParallel(given, implementation)  # type: ignore[arg-type]
+    loaded = Circuit.load(circuit)
+    images = test_images(loaded, data, threshold, check=not other_data)
+    runtime = BitParallel(loaded, implementation)  # type: ignore[arg-type]
     runtime.predict(images.bits[:1])  # the program is made, and with numba compiled, before the clock runs
     started = time.perf_counter()
-    found = runtime.predict(images.bits)
+    predicted = runtime.predict(images.bits)
     seconds = time.perf_counter() - started
-    told = {
+    record = {
         "circuit": str(circuit),
         "data": images.source,
-        "classes": list(given.labels),
-        "gates": given.num_gates,
-        "votes": given.num_votes,
-        "tau": given.tau,
-        "test_accuracy": float((found == images.labels).mean()),
+        "classes": list(loaded.labels),
+        "gates": loaded.num_gates,
+        "votes": loaded.num_votes,
+        "tau": loaded.tau,
+        "test_accuracy": float((predicted == images.labels).mean()),
         "test_images": len(images.labels),
         "threshold": images.threshold,
         "implementation": runtime.implementation,
-        "images_per_second": round(len(found) / seconds),
+        "images_per_second": round(len(predicted) / seconds),
     }
     if picture is not None:
-        from ordinate.logic.circuit_figures import save_circuit_picture
+        from ordinate.logic.circuit.figures import save_circuit_picture
 
-        save_circuit_picture(given, picture, size=images.size)
-        told["picture"] = str(picture)
-    answer_record(told, as_json)
+        save_circuit_picture(loaded, picture, size=images.size)
+        record["picture"] = str(picture)
+    answer_record(record, as_json)

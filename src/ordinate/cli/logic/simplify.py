@@ -24,38 +24,38 @@ def simplify(
     from ordinate.cli.logic.images import circuit_place
     from ordinate.cli.progress import steps
     from ordinate.cli.tables import answer, answer_json, grid
-    from ordinate.logic.circuit import Circuit
-    from ordinate.logic.equivalence import Equivalence, equivalent
-    from ordinate.logic.lut_mapping import map_luts
+    from ordinate.logic.circuit.circuit import Circuit
+    from ordinate.logic.export.lut_mapping import map_luts
     from ordinate.logic.simplify import simplify as passes
+    from ordinate.logic.simplify.equivalence import Equivalence, equivalent
 
     circuit_place("--out", out)
-    given = Circuit.load(circuit)
+    original = Circuit.load(circuit)
     with steps("simplify") as say:
-        made = passes(given, sat=sat, told=lambda name, gates: say(f"{name}: {gates:,} gates"))
+        simplified = passes(original, sat=sat, on_pass=lambda name, gates: say(f"{name}: {gates:,} gates"))
         say("LUT4 mapping")
-        luts = len(map_luts(made.circuit).luts)
+        luts = len(map_luts(simplified.circuit).luts)
         say("proof")
-        proof = equivalent(given, made.circuit, conflicts=1_000_000) if prove else Equivalence(None, "not asked for")
-    made.circuit.save(out)
-    told = {
+        proof = equivalent(original, simplified.circuit, conflicts=1_000_000) if prove else Equivalence(None, "not asked for")
+    simplified.circuit.save(out)
+    record = {
         "circuit": str(out),
-        "gates_before": given.num_gates,
-        "gates": made.circuit.num_gates,
-        "inverters_before": given.num_inverters,
-        "constants_before": given.num_constants,
-        "votes_before": given.num_votes,
-        "votes": made.circuit.num_votes,
+        "gates_before": original.num_gates,
+        "gates": simplified.circuit.num_gates,
+        "inverters_before": original.num_inverters,
+        "constants_before": original.num_constants,
+        "votes_before": original.num_votes,
+        "votes": simplified.circuit.num_votes,
         "lut4": luts,
         "proven": proof.equal,
         "how": proof.how,
-        "steps": [{"pass": name, "gates": gates} for name, gates in made.steps],
+        "steps": [{"pass": name, "gates": gates} for name, gates in simplified.steps],
     }
     if as_json:
-        answer_json(told)
+        answer_json(record)
     else:
         table = grid("pass", "gates left")
-        for name, gates in made.steps:
+        for name, gates in simplified.steps:
             table.add_row(name, f"{gates:,}")
         answer(table, f"{luts:,} LUT4s; {'proven equal' if proof.equal else 'not proven'}: {proof.how}")
     if prove and not proof.equal:

@@ -91,17 +91,17 @@ def train(
     def examples(part: Any) -> Any:
         return from_numpy(part.images.reshape(len(part), -1)), from_numpy(part.labels)
 
-    with bar("epochs") as told:
+    with bar("epochs") as advance:
         done = trained(
             network,
             examples(known.train),
             examples(known.validation),
             settings,
             checkpoint=checkpoint,
-            on_epoch=lambda report: told(report.epoch, epochs, _words(report)),
+            on_epoch=lambda report: advance(report.epoch, epochs, _progress(report)),
         )
     network.save(out)
-    answer = _told(done, known, examples(known.test), out)
+    answer = _record(done, known, examples(known.test), out)
     if circuit is not None:
         answer["circuit"] = _save_circuit(network, circuit, known)
     answer_record(answer, as_json)
@@ -114,9 +114,9 @@ def _save_circuit(network: LogicNetwork, path: Path, known: Digits) -> str:
     return str(path)
 
 
-def _told(done: Training, known: Digits, test: Any, out: Path) -> dict[str, Any]:
+def _record(done: Training, known: Digits, test: Any, out: Path) -> dict[str, Any]:
     from ordinate.logic import accuracy
-    from ordinate.logic.convolution_blocks import gates_at_every_place
+    from ordinate.logic.network.convolution_blocks import gates_at_every_place
 
     best = done.epochs[done.best_epoch - 1]
     return {
@@ -135,5 +135,5 @@ def _told(done: Training, known: Digits, test: Any, out: Path) -> dict[str, Any]
     }
 
 
-def _words(told: EpochReport) -> str:
-    return f"loss {told.train_loss:.3f}, validation {told.hard_accuracy:.2%} (relaxed {told.soft_accuracy:.2%})"
+def _progress(report: EpochReport) -> str:
+    return f"loss {report.train_loss:.3f}, validation {report.hard_accuracy:.2%} (relaxed {report.soft_accuracy:.2%})"

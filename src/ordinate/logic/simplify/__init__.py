@@ -1,5 +1,32 @@
-"""Passes that make a circuit smaller without changing one score of it, each proven in the tests."""
+"""Smaller circuits with the same scores, and the proof that they are the same.
 
-from ordinate.logic.simplify.fixpoint import PASSES, Simplified, absorb, drop_dead, fold, share, simplify, sweep
+`passes` are the single steps and their repetition, `sat_sweeping` merges what a SAT solver proves equal, `equivalence` compares
+two circuits on every input. All work on the netlist of `ordinate.logic.circuit.netlist`.
+"""
 
-__all__ = ["PASSES", "Simplified", "absorb", "drop_dead", "fold", "share", "simplify", "sweep"]
+from __future__ import annotations
+
+from ordinate.logic.simplify.equivalence import Equivalence, equivalent
+from ordinate.logic.simplify.passes import (
+    PASSES,
+    Simplified,
+    absorb,
+    dead_code_elimination,
+    fold,
+    sat_sweeping,
+    simplify,
+    structural_hashing,
+)
+
+__all__ = [
+    "PASSES",
+    "Equivalence",
+    "Simplified",
+    "absorb",
+    "dead_code_elimination",
+    "equivalent",
+    "fold",
+    "sat_sweeping",
+    "simplify",
+    "structural_hashing",
+]

@@ -1,0 +1,190 @@
+"""Gates gathered into look-up tables of up to four inputs, which is what an iCE40 has.
+
+For every gate the cuts of up to four signals are listed, the best few are kept by area flow, and the cover from the votes back
+is improved by exact area (Mishchenko, Chatterjee & Brayton 2007, "Improvements to technology mapping for LUT-based FPGAs",
+doi 10.1109/TCAD.2006.887925).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ordinate.errors import ArgumentError
+from ordinate.logic.circuit.circuit import Circuit
+from ordinate.logic.circuit.netlist import Netlist, add_circuit, to_circuit
+from ordinate.logic.circuit.program import voting_signals
+
+__all__ = ["Lut", "LutNetwork", "map_luts"]
+
+_KEPT_CUTS = 6
+
+Cut = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Lut:
+    """A table of a few signals.
+
+    Args:
+        signal: of the circuit that it computes.
+        reads: signals of the circuit, ascending; the first is the lowest bit of the row number.
+        table: bit r is the output for row r.
+    """
+
+    signal: int
+    reads: tuple[int, ...]
+    table: int
+
+
+@dataclass(frozen=True)
+class LutNetwork:
+    """A circuit as look-up tables.
+
+    Args:
+        circuit: what was mapped, after sharing; its votes are of inputs and of table outputs only.
+        luts: in an order that runs.
+    """
+
+    circuit: Circuit
+    luts: tuple[Lut, ...]
+
+    @property
+    def depth(self) -> int:
+        """Tables on the longest path."""
+        levels: dict[int, int] = {}
+        for lut in self.luts:
+            levels[lut.signal] = 1 + max((levels.get(one, 0) for one in lut.reads), default=0)
+        return max(levels.values(), default=0)
+
+    def to_circuit(self) -> Circuit:
+        """The tables as two-input gates again, by Shannon's expansion: what a proof of the mapping compares."""
+        netlist = Netlist(self.circuit.num_inputs)
+        literals = [2 * (1 + place) for place in range(self.circuit.num_inputs)] + [0] * self.circuit.num_nodes
+        for lut in self.luts:
+            literals[lut.signal] = _expanded(netlist, lut.table, [literals[one] for one in lut.reads])
+        return to_circuit(netlist, literals, self.circuit)
+
+
+def map_luts(circuit: Circuit, inputs: int = 4) -> LutNetwork:
+    """Map a circuit's gates; counting and comparing are not mapped, they become adders.
+
+    Args:
+        circuit: any; gates are shared and dead ones dropped first.
+        inputs: of a table, 2 to 6.
+
+    Raises:
+        ArgumentError: inputs out of range.
+
+    >>> four = Circuit(4, [6, 6, 6], [0, 2, 4], [1, 3, 5], votes=[([6], [1])])
+    >>> [(lut.reads, f"{lut.table:016b}") for lut in map_luts(four).luts]
+    [((0, 1, 2, 3), '0110100110010110')]
+    """
+    if not 2 <= inputs <= 6:
+        raise ArgumentError("inputs", expected="2 to 6", got=inputs)
+    netlist = Netlist(circuit.num_inputs)
+    small = to_circuit(netlist, add_circuit(netlist, circuit), circuit)
+    mapper = _Mapper(small, inputs)
+    chosen = mapper.cover()
+    luts = [Lut(node, cut, _table(mapper.netlist, node, cut)) for node, cut in sorted(chosen.items())]
+    return LutNetwork(small, tuple(luts))
+
+
+class _Mapper:
+    """Signals of the shared circuit are numbered as in it; node n of the netlist is signal n - 1."""
+
+    def __init__(self, circuit: Circuit, inputs: int) -> None:
+        self.netlist = Netlist(circuit.num_inputs)
+        add_circuit(self.netlist, circuit)
+        self.inputs, self.first = inputs, circuit.num_inputs
+        self.count = circuit.num_inputs + circuit.num_nodes
+        self.roots = [signal for signal in voting_signals(circuit) if signal >= self.first]
+        self.fanin = [(self.netlist.left[one + 1] // 2 - 1, self.netlist.right[one + 1] // 2 - 1) for one in range(self.count)]
+        fanout = [0] * self.count
+        for one in range(self.first, self.count):
+            for read in self.fanin[one]:
+                fanout[read] += 1
+        for root in self.roots:
+            fanout[root] += 1
+        self.cuts: list[list[Cut]] = [[] for _ in range(self.count)]
+        share = [0.0] * self.count  # area flow of each signal, divided among those that read it
+        for one in range(self.first, self.count):
+            self.cuts[one] = self._cuts_of(one, share)
+            share[one] = (1 + sum(share[leaf] for leaf in self.cuts[one][0])) / max(1, fanout[one])
+
+    def _cuts_of(self, one: int, share: list[float]) -> list[Cut]:
+        left, right = self.fanin[one]
+        cuts = set()
+        for a in [*self.cuts[left], (left,)]:
+            for b in [*self.cuts[right], (right,)]:
+                leaves = {*a, *b}
+                if len(leaves) <= self.inputs:
+                    cuts.add(tuple(sorted(leaves)))
+        ranked = sorted((sum([share[leaf] for leaf in cut]), len(cut), cut) for cut in cuts)
+        return [cut for _, _, cut in ranked[:_KEPT_CUTS]]
+
+    def cover(self) -> dict[int, Cut]:
+        """The cut of each signal that becomes a table."""
+        best = {one: self.cuts[one][0] for one in range(self.first, self.count)}
+        uses = [0] * self.count
+        for root in self.roots:
+            uses[root] += 1
+        for one in range(self.count - 1, self.first - 1, -1):
+            if uses[one]:
+                for leaf in best[one]:
+                    uses[leaf] += 1
+        for _ in range(3):
+            for one in range(self.first, self.count):
+                if not uses[one]:
+                    continue
+                self._release(best[one], uses, best)
+                costs = []
+                for cut in self.cuts[one]:
+                    costs.append((self._take(cut, uses, best), len(cut), cut))
+                    self._release(cut, uses, best)
+                best[one] = min(costs)[2]
+                self._take(best[one], uses, best)
+        return {one: best[one] for one in range(self.first, self.count) if uses[one]}
+
+    def _take(self, cut: Cut, uses: list[int], best: dict[int, Cut]) -> int:
+        """Use a cut's leaves; the tables that this adds, its own included."""
+        area, waiting = 1, list(cut)
+        while waiting:
+            leaf = waiting.pop()
+            uses[leaf] += 1
+            if uses[leaf] == 1 and leaf >= self.first:
+                area += 1
+                waiting += best[leaf]
+        return area
+
+    def _release(self, cut: Cut, uses: list[int], best: dict[int, Cut]) -> None:
+        waiting = list(cut)
+        while waiting:
+            leaf = waiting.pop()
+            uses[leaf] -= 1
+            if not uses[leaf] and leaf >= self.first:
+                waiting += best[leaf]
+
+
+def _table(netlist: Netlist, signal: int, cut: Cut) -> int:
+    """The truth table of a signal over a cut."""
+    rows = 1 << len(cut)
+    full = (1 << rows) - 1
+    values = {leaf + 1: sum(1 << row for row in range(rows) if row >> place & 1) for place, leaf in enumerate(cut)}
+
+    def value(literal: int) -> int:
+        node = literal >> 1
+        if node not in values:
+            x, y = value(netlist.left[node]), value(netlist.right[node])
+            values[node] = x ^ y if netlist.is_xor[node] else x & y
+        return values[node] ^ (full if literal & 1 else 0)
+
+    return value(2 * (signal + 1))
+
+
+def _expanded(netlist: Netlist, table: int, literals: list[int]) -> int:
+    if not literals:
+        return table & 1
+    half = 1 << (len(literals) - 1)
+    low, high = table & ((1 << half) - 1), table >> half
+    zero, one = (_expanded(netlist, part, literals[:-1]) for part in (low, high))
+    return netlist.parity(zero, netlist.conjunction(literals[-1], netlist.parity(zero, one)))

@@ -1,0 +1,527 @@
+"""Growing a circuit gate by gate: no relaxation, no wiring chosen beforehand, and what is trained is what runs.
+
+Each round looks at what the circuit still gets wrong, scores every pair of its signals under every two-input function, builds
+the best pairs and adds some of them, one after another, as votes and as new signals (`ordinate.logic.growth.scoring`); then
+temperature and bias are fitted again. When the circuit has its number of gates, or validation no longer gains, all gates vote
+again, the least useful ones that no other gate reads are cut, and others are grown in their place; what validation does not
+confirm is undone. It is gradient boosting (Friedman 2001, Annals of Statistics 29(5)) whose weak learners are gates and whose
+weights are votes of plus or minus one.
+
+A checkpoint is a small JSON file of gates, votes, the generator's state and the rounds so far. Signals and scores are not in
+it: they follow from the gates, to the bit, so that a growth that was interrupted ends with the same circuit.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from ordinate.atomic_io import atomic_write
+from ordinate.errors import ArgumentError, DataError, ShapeError
+from ordinate.logic.circuit.circuit import Circuit
+from ordinate.logic.circuit.input_thresholds import InputThresholds
+from ordinate.logic.growth.distortion import distorted
+from ordinate.logic.growth.scoring import best_pairs, choose, costs_of_removal, revoted
+from ordinate.logic.growth.state import GrowthState, Snapshot
+
+__all__ = ["GrownCircuit", "GrowthRound", "GrowthRun", "GrowthSettings", "fingerprint", "grow", "load_growth", "save_growth"]
+
+
+@dataclass(frozen=True)
+class GrowthSettings:
+    """How a circuit grows.
+
+    Args:
+        gates: two-input gates, at most; votes are counted by adders, which are not gates.
+        votes_per_gate: classes that one gate may vote for or against. Each vote costs an adder in hardware, none in gates.
+        step: gates a round; 0 takes a sixth of all, from 1 to 40. Larger steps take less time and gain less a gate.
+        afresh: gates of a round after which all candidates are looked at again, 1 for always; in between, the best of them.
+        rows: signals drawn each round as first inputs.
+        columns: signals drawn each round as second inputs.
+        pair_sample: examples on which all pairs are scored.
+        choice_sample: examples on which the best pairs are built and chosen one after another.
+        candidates: best pairs that are built.
+        copies: distorted copies of each training image (`ordinate.logic.growth.distortion`), beside the image itself.
+        strength: of their distortion.
+        least_tau: the temperature never falls below; higher asks for larger margins.
+        replacements: rounds in which the least useful gates are cut and others grown in their place.
+        replaced_share: the share of gates that one such round cuts.
+        patience: rounds without a better validation loss after which growth stops.
+        seed: of all draws.
+
+    Raises:
+        ArgumentError: a number out of range.
+
+    >>> GrowthSettings(gates=30).gates_a_round, GrowthSettings(gates=1000).gates_a_round
+    (5, 40)
+    """
+
+    gates: int
+    votes_per_gate: int = 3
+    step: int = 0
+    afresh: int = 1
+    rows: int = 400
+    columns: int = 1200
+    pair_sample: int = 8192
+    choice_sample: int = 16384
+    candidates: int = 1500
+    copies: int = 4
+    strength: float = 0.5
+    least_tau: float = 1.0
+    replacements: int = 2
+    replaced_share: float = 0.15
+    patience: int = 20
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        least = {
+            "gates": 1,
+            "votes_per_gate": 1,
+            "step": 0,
+            "afresh": 1,
+            "rows": 2,
+            "columns": 2,
+            "pair_sample": 16,
+            "choice_sample": 16,
+            "candidates": 1,
+            "copies": 0,
+            "replacements": 0,
+            "patience": 1,
+        }
+        for name, lowest in least.items():
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool) or value < lowest:
+                raise ArgumentError(name, expected=f"an integer of at least {lowest}", got=value)
+        for name, low, high in (("strength", 0, 3), ("least_tau", 1e-3, 1e6), ("replaced_share", 0.0, 0.5)):
+            if not low <= getattr(self, name) <= high:
+                raise ArgumentError(name, expected=f"{low} to {high}", got=getattr(self, name))
+
+    @property
+    def gates_a_round(self) -> int:
+        """The step that is taken: each reads a signal once, which keeps the gates of a round apart."""
+        return self.step or max(1, min(40, self.gates // 6))
+
+    @classmethod
+    def usual(cls, gates: int, *, few_images: bool = False, **others: float) -> GrowthSettings:
+        """What suits so many gates; `ordinate logic grow` takes it.
+
+        Large circuits learn images by heart sooner and get more and stronger distortions; thirty gates cannot follow those.
+        What the last of many thousand gates gain is little, and differs from chance only on more examples.
+
+        Args:
+            gates: two-input gates, at most.
+            few_images: some hundred small images, such as the embedded digits: more copies of each, smaller samples.
+            others: settings to take instead.
+
+        Raises:
+            ArgumentError: a number out of range.
+
+        >>> GrowthSettings.usual(30).copies, GrowthSettings.usual(6000, seed=1).copies
+        (4, 24)
+        """
+        large, huge = gates >= 500, gates >= 4000
+        result = cls(
+            gates,
+            afresh=8 if huge else 1,
+            pair_sample=16384 if huge else 8192,
+            choice_sample=32768 if huge else 16384,
+            copies=20 if few_images else 24 if huge else 8 if large else 4,
+            strength=1.0 if large else 0.5,
+            patience=60 if huge else 20,
+        )
+        return replace(result.quick() if few_images else result, **others)  # type: ignore[arg-type]
+
+    def quick(self) -> GrowthSettings:
+        """The same on smaller samples, for small images and tests."""
+        return replace(self, pair_sample=2048, choice_sample=4096, candidates=600, rows=200, columns=400)
+
+
+@dataclass(frozen=True)
+class GrowthRound:
+    """What is known after a round.
+
+    Args:
+        gates: grown so far.
+        tau: the fitted temperature.
+        train_loss: cross-entropy on the training sample, distorted copies included.
+        validation_loss: on images that nothing is learned from.
+        validation_accuracy: likewise.
+        cpu_seconds: since the start, of this process.
+    """
+
+    gates: int
+    tau: float
+    train_loss: float
+    validation_loss: float
+    validation_accuracy: float
+    cpu_seconds: float
+
+
+_SCHEMA, _VERSION = "ordinate.logic.growth", 1
+
+
+def fingerprint(state: GrowthState) -> str:
+    """A hash of the images and labels that a state grows on."""
+    result = hashlib.sha256()
+    for part in (state.train, state.validation):
+        for signal in range(len(state.used_inputs)):
+            result.update(part.signals.packed(signal).tobytes())
+        result.update(part.labels.numpy().tobytes())
+    return result.hexdigest()
+
+
+def _snapshot_record(snapshot: Snapshot) -> dict[str, Any]:
+    return {
+        "gates": [list(map(int, gate)) for gate in snapshot.gates],
+        "votes": [votes.tolist() for votes in snapshot.votes],
+        "tau": snapshot.tau,
+        "bias": snapshot.bias.tolist(),
+    }
+
+
+def _snapshot(report: dict[str, Any]) -> Snapshot:
+    return Snapshot(
+        [(gate[0], gate[1], gate[2]) for gate in report["gates"]],
+        [np.array(votes, np.int8) for votes in report["votes"]],
+        float(report["tau"]),
+        torch.tensor(report["bias"], dtype=torch.float64),
+    )
+
+
+def save_growth(path: Path, run: GrowthRun, mark: str) -> None:
+    """Write all that a growth goes on from; the file is there whole or as it was before.
+
+    Raises:
+        OutputError: a place that cannot be written to.
+    """
+    record = {
+        "schema": _SCHEMA,
+        "version": _VERSION,
+        "settings": asdict(run.settings),
+        "data": mark,
+        "state": _snapshot_record(run.state.snapshot()),
+        "best_loss": run.best[0] if np.isfinite(run.best[0]) else None,
+        "best": _snapshot_record(run.best[1]),
+        "phase": run.phase,
+        "replaced": run.replaced,
+        "waited": run.waited,
+        "generator": run.generator.bit_generator.state,
+        "rounds": [asdict(report) for report in run.rounds],
+    }
+    atomic_write(path, json.dumps(record, allow_nan=False))
+
+
+def load_growth(path: Path, run: GrowthRun, mark: str) -> None:
+    """Put a run where the checkpoint left it.
+
+    Raises:
+        DataError: a damaged file, or one of other settings or other images.
+    """
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+        known = record["schema"] == _SCHEMA and record["version"] == _VERSION
+        same_settings, same_data = record["settings"] == asdict(run.settings), record["data"] == mark
+        state, best = _snapshot(record["state"]), _snapshot(record["best"])
+        rounds = [GrowthRound(**report) for report in record["rounds"]]
+        generator, loss = record["generator"], record["best_loss"]
+        phase, replaced, waited = str(record["phase"]), int(record["replaced"]), int(record["waited"])
+    except (OSError, ValueError, KeyError, TypeError, IndexError) as error:
+        raise DataError(
+            str(path), expected="a checkpoint of growth", got=f"a file that is none ({error})", hint="remove it to start anew"
+        ) from None
+    for same, what in ((known, "schema and version"), (same_settings, "settings"), (same_data, "images")):
+        if not same:
+            raise DataError(
+                str(path), expected=f"a checkpoint of the same {what}", got=f"other {what}", hint="remove it to start anew"
+            )
+    run.state.restore(state)
+    run.best = (float("inf") if loss is None else float(loss), best)
+    run.rounds, run.phase, run.replaced, run.waited = rounds, phase, replaced, waited
+    run.generator.bit_generator.state = generator
+    run.seconds_before = rounds[-1].cpu_seconds if rounds else 0.0
+
+
+_REVOTED_ON = 24_000
+_UNIFORM = 0.1
+"""Share of the draw that does not look at residuals, so that no example weighs more than ten times the mean."""
+
+
+class GrowthRun:
+    """One growth from its start, or from a checkpoint, to its end.
+
+    Args:
+        state: to grow.
+        settings: of the growth.
+        checkpoint: a file to write after each round and to start from, or None.
+        on_round: called after each round.
+    """
+
+    def __init__(
+        self,
+        state: GrowthState,
+        settings: GrowthSettings,
+        checkpoint: Path | None,
+        on_round: Callable[[GrowthRound], None] | None,
+    ) -> None:
+        self.state, self.settings, self.checkpoint, self.on_round = state, settings, checkpoint, on_round
+        # two classes differ by one number: a second vote would only double the first
+        self.most_votes = min(settings.votes_per_gate, max(1, state.num_classes - 1))
+        self.generator = np.random.default_rng(settings.seed)
+        self.rounds: list[GrowthRound] = []
+        self.best: tuple[float, Snapshot] = (float("inf"), state.snapshot())
+        self.phase = "grow"  # what comes next
+        self.replaced = 0
+        self.waited = 0
+        self.seconds_before = 0.0
+        self.started = time.process_time()
+        self._mark = "" if checkpoint is None else fingerprint(state)
+        if checkpoint is not None and checkpoint.is_file():
+            load_growth(checkpoint, self, self._mark)
+
+    def to_the_end(self) -> None:
+        """Every round that is left; the state is then that of the least validation loss."""
+        while self.phase != "done":
+            {"grow": self._grow, "revote": self._revote, "cut": self._cut}[self.phase]()
+        self.state.restore(self.best[1])
+
+    def _grow(self) -> None:
+        if len(self.state.gates) >= self.settings.gates or self.waited >= self.settings.patience:
+            self.phase = "revote"
+            return
+        grown = self._round()
+        if not grown:
+            self.phase = "revote"
+        self._after(grown)
+
+    def _round(self) -> int:
+        """Grow the gates of one round; how many there were."""
+        settings, state = self.settings, self.state
+        residuals = state.residuals()
+        share = self._share(residuals)
+        scored, weights = self._draw(share, settings.pair_sample)
+        rows = self.generator.permutation(state.num_signals)[: settings.rows]
+        columns = self.generator.permutation(state.num_signals)[: settings.columns]
+        bits = state.train.signals.sampled
+        result = best_pairs(
+            rows,
+            columns,
+            torch.from_numpy(bits(rows, scored)).float(),
+            torch.from_numpy(bits(columns, scored)).float(),
+            torch.from_numpy(residuals[:, scored]) * weights,
+            self.most_votes,
+            settings.candidates,
+        )
+        if not len(result.tables):
+            return 0
+        chosen_on, weights = self._draw(share, settings.choice_sample)
+        rows_of = torch.from_numpy(chosen_on)
+        x, y = bits(result.first, chosen_on), bits(result.second, chosen_on)
+        outputs = (result.tables[:, None] >> (2 * x + y) & 1).astype(np.float32)
+        places, votes, bias = choose(
+            torch.from_numpy(outputs),
+            torch.from_numpy(result.first),
+            torch.from_numpy(result.second),
+            torch.from_numpy(state.train.scores)[:, rows_of],
+            state.train.labels[rows_of],
+            weights,
+            state.tau,
+            state.bias,
+            self.most_votes,
+            min(settings.gates_a_round, settings.gates - len(state.gates)),
+            settings.afresh,
+        )
+        for place, vote in zip(places, votes, strict=True):
+            gate = (int(result.tables[place]), int(result.first[place]), int(result.second[place]))
+            state.add(*gate, vote.to(torch.int8).numpy())
+        state.bias = bias.double()
+        return len(places)
+
+    def _draw(self, share: np.ndarray, count: int) -> tuple[np.ndarray, torch.Tensor]:
+        """Examples in proportion to `share`, in order, and the weights that make up for it."""
+        edges = share.cumsum()
+        drawn = np.searchsorted(edges, np.sort(self.generator.random(count)) * edges[-1]).clip(max=len(share) - 1)
+        return drawn, torch.from_numpy((1 / (share[drawn] * len(share) * count)).astype(np.float32))
+
+    def _sample(self) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
+        """Bits of all gates, votes, scores, labels and weights on training images drawn by their residuals."""
+        state = self.state
+        drawn, weights = self._draw(self._share(state.residuals()), _REVOTED_ON)
+        rows = torch.from_numpy(drawn)
+        gates = len(state.used_inputs) + np.arange(len(state.gates))
+        return (
+            torch.from_numpy(state.train.signals.sampled(gates, drawn)),
+            torch.from_numpy(np.array(state.votes)).float(),
+            torch.from_numpy(state.train.scores)[:, rows],
+            state.train.labels[rows],
+            weights,
+        )
+
+    @staticmethod
+    def _share(residuals: np.ndarray) -> np.ndarray:
+        """The share of draws that each example gets: mostly by how much is missing to its right answer."""
+        missing = np.abs(residuals).sum(0, dtype=np.float64)
+        return np.asarray((1 - _UNIFORM) * missing / missing.sum() + _UNIFORM / len(missing))
+
+    def _revote(self) -> None:
+        """All gates of the best state vote anew."""
+        state = self.state
+        state.restore(self.best[1])
+        self.phase = "cut" if self.replaced < self.settings.replacements and state.gates else "done"
+        if not state.gates:
+            return
+        bits, votes, scores, labels, weights = self._sample()
+        seed = int(self.generator.integers(2**31))
+        new, bias = revoted(bits, votes, scores, labels, weights, state.tau, state.bias, self.most_votes, seed)
+        for gate, vote in enumerate(new.to(torch.int8).numpy()):
+            state.set_votes(gate, vote)
+        state.bias = bias.double()
+        self._after(0)
+
+    def _cut(self) -> None:
+        """Take the least useful gates out of the best state, of those that no other gate reads."""
+        state = self.state
+        state.restore(self.best[1])
+        costs = costs_of_removal(*self._sample(), state.tau, state.bias).numpy()
+        costs[state.read_by_others()] = np.inf
+        order = np.argsort(costs, kind="stable")[: int(self.settings.replaced_share * self.settings.gates)]
+        state.remove(sorted(order[np.isfinite(costs[order])].tolist()))
+        state.calibrate(self.generator)
+        self.phase, self.replaced, self.waited = "grow", self.replaced + 1, 0
+        self._keep()
+
+    def _after(self, grown: int) -> None:
+        """Calibrate, validate, remember the best, tell, and write the checkpoint."""
+        state = self.state
+        state.calibrate(self.generator)
+        loss, accuracy = state.validation.loss(state.tau, state.bias)
+        full = len(state.gates) >= self.settings.gates
+        if loss < self.best[0]:
+            self.best, self.waited = (loss, state.snapshot()), 0
+        elif grown and (self.replaced == 0 or full):
+            self.waited += 1
+        seconds = self.seconds_before + time.process_time() - self.started
+        report = GrowthRound(len(state.gates), state.tau, state.train_loss, loss, accuracy, seconds)
+        self.rounds.append(report)
+        self._keep()
+        if self.on_round is not None:
+            self.on_round(report)
+
+    def _keep(self) -> None:
+        if self.checkpoint is not None:
+            save_growth(self.checkpoint, self, self._mark)
+
+
+Images = npt.NDArray[np.uint8]
+Labels = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class GrownCircuit:
+    """What growth came to.
+
+    Args:
+        circuit: the circuit of the least validation loss.
+        rounds: what was known after each round.
+    """
+
+    circuit: Circuit
+    rounds: tuple[GrowthRound, ...]
+
+
+def grow(
+    train: tuple[Images, Labels],
+    validation: tuple[Images, Labels],
+    threshold: float,
+    settings: GrowthSettings,
+    *,
+    labels: tuple[int, ...] | None = None,
+    checkpoint: str | Path | None = None,
+    on_round: Callable[[GrowthRound], None] | None = None,
+) -> GrownCircuit:
+    """Grow a circuit that tells images apart.
+
+    Args:
+        train: images uint8 [N, height, width], or rows of numbers uint8 [N, features], and labels int64 [N] from 0 on.
+        validation: likewise; nothing is learned from it, it says when to stop.
+        threshold: a pixel above it is a 1.
+        settings: how many gates, and how they are looked for. Distorted copies are made of images only.
+        labels: what the classes are called; 0, 1, 2, ... if not given.
+        checkpoint: a file that is written after each round; where it is there already, growth goes on from it and comes to the
+            same circuit as if it had never stopped.
+        on_round: called after each round.
+
+    Raises:
+        ArgumentError: fewer than two classes, a class without images, labels and images of other numbers.
+        ShapeError: validation images of another size.
+        DataError: a checkpoint of other settings or data.
+
+    >>> images = np.random.default_rng(0).integers(0, 256, (400, 4, 4)).astype(np.uint8)
+    >>> labels = ((images[:, 0, 0] > 95) & (images[:, 3, 3] > 95)).astype(np.int64)
+    >>> grown = grow((images[:300], labels[:300]), (images[300:], labels[300:]), 95, GrowthSettings(gates=1, copies=0))
+    >>> grown.circuit.num_gates, grown.rounds[-1].validation_accuracy
+    (1, 1.0)
+    """
+    num_classes = _check(train, validation)
+    state = GrowthState(
+        _with_copies(train, threshold, settings),
+        _as_bits(validation, threshold),
+        num_classes,
+        settings.gates,
+        settings.least_tau,
+    )
+    run = GrowthRun(state, settings, None if checkpoint is None else Path(checkpoint), on_round)
+    run.to_the_end()
+    thresholds = InputThresholds.uniform(state.num_inputs, threshold)
+    names = tuple(range(num_classes)) if labels is None else labels
+    notes = {"grown": {"rounds": len(run.rounds), "seed": settings.seed, "votes_per_gate": settings.votes_per_gate}}
+    return GrownCircuit(state.to_circuit(thresholds, names, notes), tuple(run.rounds))
+
+
+def _as_bits(known: tuple[Images, Labels], threshold: float) -> tuple[npt.NDArray[np.bool_], Labels]:
+    images, labels = known
+    return (images > threshold).reshape(len(images), -1), np.asarray(labels, dtype=np.int64)
+
+
+def _with_copies(
+    known: tuple[Images, Labels], threshold: float, settings: GrowthSettings
+) -> tuple[npt.NDArray[np.bool_], Labels]:
+    """The images' bits, and those of their distorted copies."""
+    bits, labels = _as_bits(known, threshold)
+    copies = settings.copies if known[0].ndim == 3 else 0
+    parts = [bits]
+    for copy in range(copies):
+        images = distorted(known[0], seed=settings.seed * 1000 + copy, strength=settings.strength)
+        parts.append((images > threshold).reshape(len(images), -1))
+    return np.concatenate(parts), np.tile(labels, copies + 1)
+
+
+def _check(train: tuple[Images, Labels], validation: tuple[Images, Labels]) -> int:
+    """The number of classes."""
+    for name, (images, labels) in (("train", train), ("validation", validation)):
+        if len(images) != len(labels) or not len(labels):
+            raise ArgumentError(name, expected="a label for each image, and images", got=f"{len(images)} and {len(labels)}")
+        if np.min(labels) < 0:
+            raise ArgumentError(name, expected="labels from 0 on", got=int(np.min(labels)))
+    if train[0].shape[1:] != validation[0].shape[1:]:
+        raise ShapeError(
+            "validation",
+            expected=f"images of {train[0].shape[1:]}, as those to learn from",
+            got=validation[0].shape[1:],
+        )
+    counts = np.bincount(train[1])
+    if len(counts) < 2:
+        raise ArgumentError("train", expected="at least two classes", got="one")
+    if not counts.all():
+        raise ArgumentError("train", expected="images of every class", got=f"none of class {int(counts.argmin())}")
+    if np.max(validation[1]) >= len(counts):
+        raise ArgumentError("validation", expected=f"labels below {len(counts)}", got=int(np.max(validation[1])))
+    return len(counts)
