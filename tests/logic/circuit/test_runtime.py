@@ -190,6 +190,6 @@ def test_an_implementation_that_is_not_there_is_refused(monkeypatch: pytest.Monk
     with pytest.raises(ArgumentError, match="expected 'auto', 'numpy' or 'numba', got cuda"):
         BitParallel(circuit, "cuda")  # type: ignore[arg-type]
     monkeypatch.setattr("ordinate.logic.circuit.runtime._has_numba", lambda: False)
-    with pytest.raises(MissingExtraError, match=r"pip install 'ordinate\[fast\]'"):
+    with pytest.raises(MissingExtraError, match="pip install numba"):
         BitParallel(circuit, "numba")
     assert BitParallel(random_circuit(1, 8, 3000), "auto").implementation == "numpy"
