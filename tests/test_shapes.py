@@ -34,7 +34,7 @@ def test_the_message_gives_argument_expectation_shape_and_legend():
 
 
 def test_what_has_no_shape_is_a_type_error():
-    with pytest.raises(ArgumentTypeError, match=r"x: expected a tensor \[T\], got list; wrap the value in torch.tensor"):
+    with pytest.raises(ArgumentTypeError, match=r"x: expected a tensor \[T\], got list"):
         check_shape("x", [1, 2], "T")
 
 

@@ -29,7 +29,7 @@ def repr_from_signature(instance: Any, **passed: Any) -> str:
     >>> repr_from_signature(Window(4)), repr_from_signature(Window(4, causal=False))
     ('Window(4)', 'Window(4, causal=False)')
     """
-    shown = []
+    parts = []
     for parameter in inspect.signature(type(instance)).parameters.values():
         name = parameter.name
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD) or not (
@@ -40,8 +40,8 @@ def repr_from_signature(instance: Any, **passed: Any) -> str:
         if parameter.default is not parameter.empty and _same(value, parameter.default):
             continue
         required = parameter.default is parameter.empty and parameter.kind is not parameter.KEYWORD_ONLY
-        shown.append(repr(value) if required else f"{parameter.name}={value!r}")
-    return f"{type(instance).__name__}({', '.join(shown)})"
+        parts.append(repr(value) if required else f"{parameter.name}={value!r}")
+    return f"{type(instance).__name__}({', '.join(parts)})"
 
 
 def plain(value: Any) -> Any:

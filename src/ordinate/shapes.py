@@ -46,22 +46,20 @@ def check_shape(name: str, tensor: Any, axes: str, **sizes: int) -> dict[str, in
     """
     shape = getattr(tensor, "shape", None)
     if shape is None:
-        raise ArgumentTypeError(
-            name, expected=f"a tensor [{axes}]", got=type(tensor).__name__, hint="wrap the value in torch.tensor(...)"
-        )
-    found: dict[str, int] | None = None
+        raise ArgumentTypeError(name, expected=f"a tensor [{axes}]", got=type(tensor).__name__)
+    measured: dict[str, int] | None = None
     for pattern in axes.split(" | "):
         letters = pattern.split()
         if letters[0] == "...":
             letters = letters[1:]
             if len(shape) >= len(letters):
-                found = dict(zip(letters, shape[len(shape) - len(letters) :], strict=True))
+                measured = dict(zip(letters, shape[len(shape) - len(letters) :], strict=True))
                 break
         elif len(shape) == len(letters):
-            found = dict(zip(letters, shape, strict=True))
+            measured = dict(zip(letters, shape, strict=True))
             break
-    if found is None or any(found[letter] != size for letter, size in sizes.items() if letter in found):
-        # told only on failure: printing a symbolic size would pin it, and torch.compile would recompile for every length
+    if measured is None or any(measured[letter] != size for letter, size in sizes.items() if letter in measured):
+        # formed only on failure: printing a symbolic size would pin it, and torch.compile would recompile for every length
         wanted = ", ".join(f"{letter}={size}" for letter, size in sizes.items())
         raise ShapeError(
             name,
@@ -69,7 +67,7 @@ def check_shape(name: str, tensor: Any, axes: str, **sizes: int) -> dict[str, in
             got=f"shape {tuple(shape)}",
             hint=_legend(axes),
         )
-    return found
+    return measured
 
 
 def _legend(axes: str) -> str:

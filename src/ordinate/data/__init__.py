@@ -1,11 +1,11 @@
 """Data: word vectors and digits that travel with a package, and where larger data are looked for.
 
-It stands on floor 1, below everything that measures something. Larger data (MNIST, the larval connectome) are never part of the
-package: a path is given, or a folder of the name is found by `data_folder`.
+Larger data (MNIST, the larval connectome) are never part of the package: the caller passes a path, or `data_folder` looks for a
+folder of that name.
 """
 
 from ordinate.data.digits import Digits, DigitSet, digits
-from ordinate.data.finding import DATA_VARIABLE, data_folder
+from ordinate.data.folders import DATA_VARIABLE, data_folder
 from ordinate.data.idx import MNIST_MD5, read_idx
 from ordinate.data.vectors import WordVectors, word_vectors
 

@@ -53,7 +53,7 @@ class Digits:
         train: to learn from.
         validation: to stop and choose by.
         test: to be read once, at the end.
-        classes: the digits that are told apart; label k stands for classes[k].
+        classes: the digits that are distinguished; label k stands for classes[k].
         highest: the largest value of a pixel: 255, or 16 for the embedded images.
         source: where they come from, for messages and reports.
     """
@@ -104,10 +104,10 @@ def digits(
         folder: None for scikit-learn's 8 by 8 images, of which a quarter are the test part; else a folder with the IDX files
             `train-images-idx3-ubyte`, `train-labels-idx1-ubyte`, `t10k-images-idx3-ubyte` and `t10k-labels-idx1-ubyte`, plain
             or gzipped, whose `t10k` files are the test part.
-        classes: the digits to tell apart, in the order of their labels; all ten if not given.
+        classes: the digits to distinguish, in the order of their labels; all ten by default.
         validation: the share of the training images, of each class, that is kept apart.
         seed: of the splits.
-        check: hold files of MNIST's names and lengths against its MD5.
+        check: compare files of MNIST's names and lengths with its MD5.
 
     Raises:
         ArgumentError: classes that are not at least two different digits, a share out of (0, 0.5].

@@ -32,7 +32,6 @@ _MNIST_BYTES = {
     "t10k-images-idx3-ubyte": 7_840_016,
     "t10k-labels-idx1-ubyte": 10_008,
 }
-_AGAIN = "fetch it again"
 
 
 def read_idx(folder: Path, name: str, axes: int, *, check: bool = True) -> npt.NDArray[np.uint8]:
@@ -42,7 +41,7 @@ def read_idx(folder: Path, name: str, axes: int, *, check: bool = True) -> npt.N
         folder: where the file lies.
         name: such as "train-images-idx3-ubyte".
         axes: 3 for images, 1 for labels.
-        check: hold a file that has the name and the length of one of MNIST's against its MD5, so that no damaged pixel passes;
+        check: compare a file that has the name and the length of one of MNIST's with its MD5, so that no damaged pixel passes;
             a file of another length is another data set.
 
     Returns:
@@ -58,7 +57,7 @@ def read_idx(folder: Path, name: str, axes: int, *, check: bool = True) -> npt.N
     ...     read_idx(Path(folder), "labels", axes=1)
     array([7, 3], dtype=uint8)
     """
-    path = next((found for found in (folder / name, folder / f"{name}.gz") if found.is_file()), None)
+    path = next((file for file in (folder / name, folder / f"{name}.gz") if file.is_file()), None)
     if path is None:
         raise MissingDataError(
             str(folder / name), expected="an IDX file, plain or .gz", got="no such file", hint="put MNIST's four files there"
@@ -66,9 +65,7 @@ def read_idx(folder: Path, name: str, axes: int, *, check: bool = True) -> npt.N
     content = _content(path)
     header = 4 + 4 * axes
     if len(content) < header or content[:3] != b"\0\0\x08":
-        raise DataError(
-            str(path), expected="an IDX file of unsigned bytes", got=f"{content[:4].hex()} at its start", hint=_AGAIN
-        )
+        raise DataError(str(path), expected="an IDX file of unsigned bytes", got=f"{content[:4].hex()} at its start")
     if content[3] != axes:
         kinds = {1: "labels", 3: "images"}
         raise DataError(
@@ -83,10 +80,9 @@ def read_idx(folder: Path, name: str, axes: int, *, check: bool = True) -> npt.N
             str(path),
             expected=f"{header + int(sizes.prod()):,} bytes for its sizes {sizes.tolist()}",
             got=f"{len(content):,}",
-            hint=_AGAIN,
         )
     if check:
-        _hold_against_mnist(path, name, content)
+        _compare_with_mnist(path, name, content)
     return np.frombuffer(content, np.uint8, offset=header).reshape(sizes)
 
 
@@ -97,16 +93,16 @@ def _content(path: Path) -> bytes:
         with gzip.open(path) as file:
             return file.read()
     except (gzip.BadGzipFile, EOFError, zlib.error) as problem:
-        raise DataError(str(path), expected="a whole gzip file", got=str(problem), hint=_AGAIN) from None
+        raise DataError(str(path), expected="a whole gzip file", got=str(problem)) from None
     except OSError as problem:
         raise DataError(str(path), expected="a readable file", got=str(problem), hint="change its rights") from None
 
 
-def _hold_against_mnist(path: Path, name: str, content: bytes) -> None:
+def _compare_with_mnist(path: Path, name: str, content: bytes) -> None:
     if name not in MNIST_MD5 or len(content) not in _MNIST_BYTES.values():
         return
-    found = hashlib.md5(content, usedforsecurity=False).hexdigest()
-    swapped = next((other for other, known in MNIST_MD5.items() if known == found and other != name), None)
+    digest = hashlib.md5(content, usedforsecurity=False).hexdigest()
+    swapped = next((other for other, known in MNIST_MD5.items() if known == digest and other != name), None)
     if swapped is not None:
         raise DataError(
             str(path),
@@ -114,10 +110,10 @@ def _hold_against_mnist(path: Path, name: str, content: bytes) -> None:
             got=f"MNIST's {swapped}",
             hint="the files are swapped; give each its own name",
         )
-    if found != MNIST_MD5[name] and len(content) == _MNIST_BYTES[name]:
+    if digest != MNIST_MD5[name] and len(content) == _MNIST_BYTES[name]:
         raise DataError(
             str(path),
             expected=f"MNIST's {name} with MD5 {MNIST_MD5[name]}",
-            got=f"MD5 {found}",
+            got=f"MD5 {digest}",
             hint="fetch it again; if it is another data set of the same size, say so (check=False, --other-data)",
         )

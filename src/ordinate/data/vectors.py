@@ -1,8 +1,8 @@
 """Word vectors: eleven words that travel with the package, the full GloVe set of an extra, or any text file.
 
-It stands on floor 1, below everything that measures something: a file is found, checked and loaded here, and whoever uses it
-gets words and one float32 array. GloVe: Pennington, Socher and Manning 2014, https://nlp.stanford.edu/projects/glove/ (the
-vectors are public domain, PDDL 1.0); the text formats are those of GloVe (no header) and word2vec (a header `N D`).
+A file is checked and loaded here; the caller gets words and one float32 array. GloVe: Pennington, Socher and Manning 2014,
+https://nlp.stanford.edu/projects/glove/ (the vectors are public domain, PDDL 1.0). The text formats are those of GloVe, without
+a header, and word2vec, with a header `N D`.
 """
 
 from __future__ import annotations
@@ -162,10 +162,10 @@ def word_vectors(source: str | Path | None = None) -> WordVectors:
 
 def _embedded() -> WordVectors:
     content = resources.files("ordinate").joinpath("embedded", _EMBEDDED).read_bytes()
-    found = hashlib.sha256(content).hexdigest()
-    if found != _EMBEDDED_SHA256:
+    digest = hashlib.sha256(content).hexdigest()
+    if digest != _EMBEDDED_SHA256:
         raise DataError(
-            _EMBEDDED, expected=f"SHA-256 {_EMBEDDED_SHA256}", got=found, hint="reinstall the package: its data was changed"
+            _EMBEDDED, expected=f"SHA-256 {_EMBEDDED_SHA256}", got=digest, hint="reinstall the package: its data was changed"
         )
     words, array = _parse(io.BytesIO(content), _EMBEDDED)
     return WordVectors(words, array, "GloVe 6B, 50 channels, the 11 embedded words")
