@@ -68,7 +68,7 @@ class PositionRangeError(OrdinateError, IndexError):
     """A position outside what a finite encoding can represent."""
 
 
-class UnknownNameError(OrdinateError, KeyError):
+class UnknownNameError(ArgumentError, KeyError):
     """A name (a claim id, an encoding, a word) that nothing here carries."""
 
 

@@ -60,11 +60,11 @@ def test_a_schedule_a_level_and_the_refitted_body_are_obeyed(tmp_path: Path) -> 
         (["--body", "robot"], "--body: expected one of"),
         (["--window"], "--window: expected a body with legs to look at, got kinematic; add --body neuromechfly"),
         (["--format", "gif"], "--format: expected png, svg or both"),
-        (["--seconds", "0"], "seconds: expected a positive time"),
-        (["--axons", "both"], "axons: expected one of"),
-        (["--level", "3"], "level: expected a drive from 0 to 1.5"),
+        (["--seconds", "0"], "seconds: expected a finite number above 0"),
+        (["--axons", "both"], "axons: expected 'same' or 'crossed'"),
+        (["--level", "3"], "level: expected a finite number from 0 to 1.5"),
         (["--readout", "motor"], "got motor"),
-        (["--step", "-1"], "step_seconds: expected a positive time"),
+        (["--step", "-1"], "step_seconds: expected a finite number above 0"),
     ],
 )
 def test_wrong_use_is_one_line_and_exit_2(tmp_path: Path, words: list[str], line: str) -> None:

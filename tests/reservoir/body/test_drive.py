@@ -171,11 +171,11 @@ def test_a_target_is_somewhere() -> None:
 @pytest.mark.parametrize(
     ("settings", "told"),
     [
-        ({"seconds": 0.0}, "seconds: expected a positive time"),
-        ({"seconds": math.nan}, "seconds: expected a positive time"),
-        ({"level": 2.0}, "level: expected a drive from 0 to 1.5"),
-        ({"steering": 1.5}, "steering: expected a share from 0 to 1"),
-        ({"axons": "both"}, r"axons: expected one of \('same', 'crossed'\), got both"),
+        ({"seconds": 0.0}, "seconds: expected a finite number above 0"),
+        ({"seconds": math.nan}, "seconds: expected a finite number above 0"),
+        ({"level": 2.0}, "level: expected a finite number from 0 to 1.5"),
+        ({"steering": 1.5}, "steering: expected a finite number from 0 to 1"),
+        ({"axons": "both"}, r"axons: expected 'same' or 'crossed', got 'both'"),
     ],
 )
 def test_settings_out_of_range_are_refused(brain: Brain, settings: dict[str, object], told: str) -> None:
@@ -184,7 +184,7 @@ def test_settings_out_of_range_are_refused(brain: Brain, settings: dict[str, obj
 
 
 def test_a_brain_is_asked_at_least_once_a_step() -> None:
-    with pytest.raises(ArgumentError, match="updates: expected at least 1"):
+    with pytest.raises(ArgumentError, match="updates: expected an integer of at least 1"):
         Brain(Connectome.synthetic(), updates=0)
 
 

@@ -62,7 +62,7 @@ def test_another_generation_or_a_broken_step_is_refused() -> None:
         NeuroMechFly(generation="flygym-3")
     with pytest.raises(ArgumentError, match=r"step_seconds: expected a multiple of 0.001 s, got 0.0015"):
         NeuroMechFly(0.0015)
-    with pytest.raises(ArgumentError, match="physics_steps: expected at least 1"):
+    with pytest.raises(ArgumentError, match="physics_steps: expected an integer of at least 1"):
         NeuroMechFly(physics_steps=0)
 
 

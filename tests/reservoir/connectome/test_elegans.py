@@ -77,8 +77,8 @@ def test_an_unpacked_wheel_and_a_single_file_are_the_same(wheel, tmp_path):
 
 
 def test_what_is_missing_or_damaged_says_what_to_do(wheel, tmp_path, monkeypatch):
-    with pytest.raises(UnknownNameError, match='got Tiny; did you mean "TinyReader"'):
-        Connectome.c_elegans(wheel, reader="Tiny")
+    with pytest.raises(UnknownNameError, match='got TinyRead; did you mean "TinyReader"'):
+        Connectome.c_elegans(wheel, reader="TinyRead")
     with pytest.raises(ArgumentError, match="chemical, electrical, both"):
         Connectome.c_elegans(wheel, layer="gap")
     with pytest.raises(MissingDataError, match="pip download --no-deps cect"):

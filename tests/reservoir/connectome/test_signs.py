@@ -7,7 +7,7 @@ import pytest
 
 from ordinate.errors import ArgumentError, ShapeError, UnknownNameError
 from ordinate.reservoir import Connectome
-from ordinate.reservoir.connectome.signs import dale, given, positive, random_signs
+from ordinate.reservoir.connectome.signs import dale, known_signs, positive, random_signs
 
 BRAIN = Connectome.synthetic()
 
@@ -42,7 +42,7 @@ def test_random_signs_fall_on_edges():
 
 def test_given_signs_are_taken_and_positive_takes_them_back():
     signs = np.where(np.arange(100) % 2, 1, -1)
-    made = given(BRAIN, signs)
+    made = known_signs(BRAIN, signs)
     assert (made.weights.toarray() == BRAIN.weights.toarray() * signs[:, None]).all()
     assert (positive(made).weights != BRAIN.weights).nnz == 0
 
@@ -59,15 +59,15 @@ def test_the_newest_assumption_replaces_the_older():
 
 
 def test_wrong_signs_are_refused():
-    with pytest.raises(ArgumentError, match="a fraction between 0 and 1"):
+    with pytest.raises(ArgumentError, match="a finite number from 0 to 1"):
         dale(BRAIN, 1.5, seed=0)
     with pytest.raises(ArgumentError, match="a seed, for neurons are drawn"):
         dale(BRAIN, 0.5)
     with pytest.raises(UnknownNameError):
         dale(BRAIN, "LN")
-    with pytest.raises(ArgumentError, match="a chance"):
+    with pytest.raises(ArgumentError, match="negative: expected a finite number from 0 to 1"):
         random_signs(BRAIN, negative=-1, seed=0)
     with pytest.raises(ShapeError, match=r"signs: expected \[100\]"):
-        given(BRAIN, [1, -1])
+        known_signs(BRAIN, [1, -1])
     with pytest.raises(ArgumentError, match=r"\+1 and -1, got 0"):
-        given(BRAIN, np.zeros(100))
+        known_signs(BRAIN, np.zeros(100))

@@ -168,7 +168,7 @@ def test_it_survives_pickling_after_a_run():
     ("settings_", "kind", "said"),
     [
         ({}, ArgumentError, "inputs, input_weights or feedback_weights"),
-        ({"inputs": CHANNELS, "input_weights": np.ones((1, 100))}, ArgumentError, "leave one out"),
+        ({"inputs": CHANNELS, "input_weights": np.ones((1, 100))}, ArgumentError, "got both"),
         ({"inputs": "sensory"}, ArgumentTypeError, "a list of queries"),
         ({"inputs": ["sensory & descending"]}, ArgumentError, "at least one neuron"),
         ({"input_weights": np.ones((100, 1))}, ShapeError, "input_weights: expected [*, 100], got [100, 1]"),

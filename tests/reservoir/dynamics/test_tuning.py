@@ -56,12 +56,12 @@ def test_without_leak_the_effective_radius_is_the_radius():
 @pytest.mark.parametrize(
     ("arguments", "settings_", "said"),
     [
-        (("radius", 1.0), {}, "by: expected one of spectral_radius, output, input, effective_radius, got radius"),
-        (("output", 0.0), {}, "a positive number"),
-        (("output", float("nan")), {}, "a positive number"),
+        (("radius", 1.0), {}, "by: expected one of spectral_radius, output, input, effective_radius, got 'radius'"),
+        (("output", 0.0), {}, "a finite number above 0"),
+        (("output", float("nan")), {}, "a finite number above 0"),
         (("output", 1.0), {"leak_rate": 0.5}, "leak_rate"),
         (("effective_radius", 1.0), {}, "leak_rate"),
-        (("effective_radius", 1.0), {"leak_rate": 1.5}, "above 0, up to 1"),
+        (("effective_radius", 1.0), {"leak_rate": 1.5}, "above 0 and of at most 1"),
     ],
 )
 def test_wrong_settings_are_refused(arguments, settings_, said):

@@ -225,7 +225,7 @@ def test_z_scores_of_the_bias_are_there_too_and_other_names_are_refused(brain: C
     assert swept.z_scores("rewired", "side_bias").item() == pytest.approx(by_hand)
     with pytest.raises(UnknownNameError, match=r"name: expected one of \['rewired'\], got random"):
         swept.z_scores("random")
-    with pytest.raises(UnknownNameError, match="measure: expected index or side_bias, got mean"):
+    with pytest.raises(UnknownNameError, match="measure: expected 'index' or 'side_bias', got 'mean'"):
         swept.z_scores("rewired", "mean")
 
 
@@ -238,8 +238,8 @@ def test_z_scores_of_the_bias_are_there_too_and_other_names_are_refused(brain: C
         ({"thresholds": (-1,)}, ArgumentError, "thresholds: expected numbers of synapses, 0 or more, got -1"),
         ({"amplitude": 0.0}, ArgumentError, "amplitude: expected a positive stimulus, got 0.0"),
         ({"nulls": {"rewired": 0}}, ArgumentError, "nulls: expected at least one draw of each null model, got 0"),
-        ({"nulls": {"scrambled": 3}}, UnknownNameError, "null: expected one of .*rewired.*, got scrambled"),
-        ({"normalisations": ("rows",)}, UnknownNameError, "normalisation: expected one of .*output.*, got rows"),
+        ({"nulls": {"scrambled": 3}}, UnknownNameError, "null: expected one of .*rewired.*, got 'scrambled'"),
+        ({"normalisations": ("rows",)}, UnknownNameError, "normalisation: expected one of .*output.*, got 'rows'"),
     ],
 )
 def test_settings_out_of_range_are_refused(

@@ -280,8 +280,8 @@ X50, Y50 = series(50)
     [
         (lambda: model(washout=50).fit(X50, Y50), ArgumentError, "X: .*more steps than the washout of 50, got n_samples = 50"),
         (lambda: model(washout=20).fit([X50, X50[:20]], [Y50, Y50[:20]]), ArgumentError, r"X\[1\]: expected more steps"),
-        (lambda: model(washout=-1).fit(X50, Y50), ArgumentError, "washout: expected a whole number of steps"),
-        (lambda: model(units=0).fit(X50, Y50), ArgumentError, "units: expected a whole number"),
+        (lambda: model(washout=-1).fit(X50, Y50), ArgumentError, "washout: expected an integer of at least"),
+        (lambda: model(units=0).fit(X50, Y50), ArgumentError, "units: expected an integer of at least"),
         (lambda: model(connectivity=0).fit(X50, Y50), ArgumentError, "connectivity"),
         (lambda: model(ridge=-1).fit(X50, Y50), ArgumentError, "ridge"),
         (lambda: model(bias=-1).fit(X50, Y50), ArgumentError, "bias: expected a finite number of at least 0"),
@@ -301,7 +301,7 @@ X50, Y50 = series(50)
         (lambda: model().fit(X50, Y50).predict([np.ones((50, 3))]), ShapeError, r"X\[0\]: expected \[T, 1\]"),
         (lambda: model().fit(X50, Y50).predict([X50], initial_state="any"), ArgumentError, "initial_state: .*one sequence"),
         (lambda: model().fit(X50, np.ones((50, 2))).forecast(3), RefusedError, "as many outputs as the 1 inputs, got 2"),
-        (lambda: model().fit(X50, Y50).forecast(0), ArgumentError, "steps: expected at least 1"),
+        (lambda: model().fit(X50, Y50).forecast(0), ArgumentError, "steps: expected an integer of at least 1"),
         (lambda: model(input_to_readout=True).fit(X50, Y50).forecast(3), RefusedError, "context: .*last true inputs"),
     ],
 )  # fmt: skip

@@ -103,10 +103,10 @@ def test_a_state_that_grows_without_bound_is_stopped_with_a_message():
 @pytest.mark.parametrize(
     ("call", "error", "told"),
     [
-        (lambda: RecursiveLeastSquares(0), ArgumentError, "num_states: expected at least 1"),
+        (lambda: RecursiveLeastSquares(0), ArgumentError, "num_states: expected an integer of at least 1"),
         (lambda: RecursiveLeastSquares(2, 0), ArgumentError, "num_outputs"),
         (lambda: RecursiveLeastSquares(2, ridge=0), ArgumentError, "ridge: expected a finite number above 0"),
-        (lambda: RecursiveLeastSquares(2, forgetting=1.1), ArgumentError, r"forgetting: expected in \(0, 1\]"),
+        (lambda: RecursiveLeastSquares(2, forgetting=1.1), ArgumentError, r"forgetting: expected a finite number above 0"),
         (lambda: RecursiveLeastSquares(2).update([1.0], [1.0]), ShapeError, r"state: expected shape \(2,\)"),
         (lambda: RecursiveLeastSquares(2).update([1.0, np.nan], [1.0]), ArgumentError, "state: expected finite"),
         (lambda: RecursiveLeastSquares(2).update([1.0, 1.0], [np.inf]), ArgumentError, "target: expected finite"),

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import Ridge
 
-from ordinate.errors import ArgumentError, RefusedError, ShapeError
+from ordinate.errors import ArgumentError, ArgumentTypeError, RefusedError, ShapeError
 from ordinate.reservoir.readout.ridge import RidgeReadout
 
 
@@ -120,7 +120,7 @@ def test_fitting_on_changes_the_solution_and_leaves_the_given_arrays_alone():
     [
         (lambda: RidgeReadout(-1.0), ArgumentError, "ridge: expected a finite number of at least 0, got -1.0"),
         (lambda: RidgeReadout(float("nan")), ArgumentError, "ridge"),
-        (lambda: RidgeReadout(True), ArgumentError, "ridge"),
+        (lambda: RidgeReadout(True), ArgumentTypeError, "ridge"),
         (lambda: RidgeReadout().solve(), RefusedError, "none so far; call partial_fit first"),
         (lambda: RidgeReadout().partial_fit(np.ones(3), np.ones(3)), ShapeError, r"states: expected \[T, columns\]"),
         (lambda: RidgeReadout().partial_fit(np.ones((0, 3)), np.ones((0, 1))), ShapeError, "none of them 0"),

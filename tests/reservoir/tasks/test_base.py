@@ -159,11 +159,11 @@ def test_every_task_runs_on_a_network_and_tells_metric_and_direction(name):
 @pytest.mark.parametrize(
     ("call", "error", "told"),
     [
-        (lambda: task_named("narma20"), UnknownNameError, "one of memory, narma10, narma30, .* got narma20"),
-        (lambda: Size(train=5), ArgumentError, "train: expected at least 100 steps"),
-        (lambda: Size(validation=5), ArgumentError, "validation: expected at least 50"),
-        (lambda: Size(test=0), ArgumentError, "test: expected at least 50"),
-        (lambda: Size(washout=-1), ArgumentError, "washout: expected at least 0"),
+        (lambda: task_named("narma20"), UnknownNameError, "one of memory, narma10, narma30, .* got 'narma20'"),
+        (lambda: Size(train=5), ArgumentError, "train: expected an integer of at least 100"),
+        (lambda: Size(validation=5), ArgumentError, "validation: expected an integer of at least 50"),
+        (lambda: Size(test=0), ArgumentError, "test: expected an integer of at least 50"),
+        (lambda: Size(washout=-1), ArgumentError, "washout: expected an integer of at least 0"),
     ],
 )
 def test_what_is_no_task_is_refused_with_a_reason(call, error, told):

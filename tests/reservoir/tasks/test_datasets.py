@@ -139,13 +139,13 @@ def test_another_history_delay_or_start_is_another_series():
 @pytest.mark.parametrize(
     ("call", "told"),
     [
-        (lambda: mackey_glass(0), "length: expected at least 1"),
-        (lambda: mackey_glass(5, substeps=0), "substeps: expected at least 1"),
-        (lambda: mackey_glass(5, discard=-1), "discard: expected at least 0"),
+        (lambda: mackey_glass(0), "length: expected an integer of at least 1"),
+        (lambda: mackey_glass(5, substeps=0), "substeps: expected an integer of at least 1"),
+        (lambda: mackey_glass(5, discard=-1), "discard: expected an integer of at least 0"),
         (lambda: mackey_glass(5, delay=17.03), "delay: expected a whole number of integration steps of 0.1"),
         (lambda: mackey_glass(5, delay=0), "delay"),
-        (lambda: mackey_glass(5, step=math.inf), "step: expected a time above 0"),
-        (lambda: lorenz(5, step=0), "step: expected a time above 0"),
+        (lambda: mackey_glass(5, step=math.inf), "step: expected a finite number above 0"),
+        (lambda: lorenz(5, step=0), "step: expected a finite number above 0"),
         (lambda: lorenz(5, start=(1, 2)), "start: expected three finite numbers"),
         (lambda: lorenz(5, start=(1, 2, math.nan)), "start: expected three finite numbers"),
     ],

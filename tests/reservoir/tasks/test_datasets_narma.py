@@ -51,5 +51,5 @@ def test_draws_that_all_explode_are_refused(monkeypatch):
     monkeypatch.setattr(tasks_narma, "_LIMIT", 0.2)
     with pytest.raises(RefusedError, match="100 draws of 300 steps that diverged; take a shorter series"):
         narma10(300, 0)
-    with pytest.raises(ArgumentError, match="length: expected at least 1 step"):
+    with pytest.raises(ArgumentError, match="length: expected an integer of at least 1"):
         narma30(0, 0)

@@ -54,12 +54,12 @@ def test_trials_are_cue_then_evidence_then_silence_and_the_answer_is_the_stronge
 @pytest.mark.parametrize(
     ("call", "told"),
     [
-        (lambda: DecisionTask(evidence=0), "evidence: expected at least 1"),
-        (lambda: DecisionTask(cue=-1), "cue: expected at least 0"),
-        (lambda: DecisionTask(noise=-1.0), "noise: expected at least 0"),
+        (lambda: DecisionTask(evidence=0), "evidence: expected a finite number of at least 1"),
+        (lambda: DecisionTask(cue=-1), "cue: expected a finite number of at least 0"),
+        (lambda: DecisionTask(noise=-1.0), "noise: expected a finite number of at least 0"),
         (lambda: DecisionTask(coherences=()), r"coherences: expected shares in \(0, 1\]"),
         (lambda: DecisionTask(coherences=(0.0,)), "coherences"),
-        (lambda: DecisionTask().trials(0, 0), "count: expected at least 1 trial"),
+        (lambda: DecisionTask().trials(0, 0), "count: expected an integer of at least 1"),
     ],
 )
 def test_what_is_no_decision_is_refused_with_a_reason(call, told):

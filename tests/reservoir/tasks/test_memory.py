@@ -96,7 +96,7 @@ def test_delays_count_from_one_and_a_constant_reconstruction_tells_nothing():
     ("call", "error", "told"),
     [
         (lambda: delayed(np.ones((5, 2)), 1), ShapeError, "one channel"),
-        (lambda: delayed(np.ones(5), 0), ArgumentError, "the input itself is no memory"),
+        (lambda: delayed(np.ones(5), 0), ArgumentError, "max_delay: expected an integer of at least 1"),
         (lambda: memory_curve(np.ones((2, 1)), np.ones((2, 1))), ShapeError, "n above 2"),
         (lambda: memory_curve(np.ones((5, 1)), np.ones((5, 2))), ShapeError, "predicted"),
         (lambda: memory_curve(np.ones((5, 1)), np.ones((5, 1))), ArgumentError, "finite inputs that vary"),

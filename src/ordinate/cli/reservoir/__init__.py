@@ -10,7 +10,7 @@ __all__ = ["COMMANDS", "reservoir"]
 
 COMMANDS: dict[str, str] = {
     "show": "What a connectome holds: neurons, sides, kinds, spectral radius, which way edges run.",
-    "laterality": "Whether output cells answer the other side more, held against null models.",
+    "laterality": "Whether output cells answer the other side more, compared with null models.",
     "drive": "Let a connectome steer a fly.",
     "tasks": "Score a connectome on benchmark tasks against null models.",
 }

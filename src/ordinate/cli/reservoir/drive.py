@@ -91,7 +91,7 @@ def drive(
     if window and body != "neuromechfly":
         raise ArgumentError("--window", expected="a body with legs to look at", got=body, hint="add --body neuromechfly")
     if picture not in ("png", "svg", "both"):
-        raise ArgumentError("--format", expected="png, svg or both", got=picture, hint="choose one")
+        raise ArgumentError("--format", expected="png, svg or both", got=picture)
     senses = _senses(target, schedule)
     connectome = given_connectome(data, seed, neurons)
     if data is None:
@@ -108,8 +108,8 @@ def drive(
     walker = _body(body, step, seed)
     film = _film(walker, slow, window) if body == "neuromechfly" else None
     try:
-        with bar("walking") as told:
-            driven = run(brain, walker, senses, seconds=seconds, level=level, steering=steering, axons=axons, progress=told)
+        with bar("walking") as progress:
+            driven = run(brain, walker, senses, seconds=seconds, level=level, steering=steering, axons=axons, progress=progress)
         kinds = ("png", "svg") if picture == "both" else (picture,)
         written = [*save_figures(driven, out, kinds), _write_numbers(driven, out)]
         if film is not None:
@@ -124,7 +124,7 @@ def _senses(target: str | None, schedule: str | None) -> Senses:
     from ordinate.reservoir.body.drive import Schedule, Target
 
     if target is not None and schedule is not None:
-        raise ArgumentError("--target", expected="a target or a schedule", got="both", hint="leave one out")
+        raise ArgumentError("--target", expected="a target or a schedule", got="both")
     if schedule is not None:
         return Schedule.from_text(schedule)
     try:
@@ -139,7 +139,7 @@ def _body(kind: str, step: float, seed: int) -> Body:
     from ordinate.reservoir.body.kinematic import KinematicFly
 
     if kind not in BODIES:
-        raise UnknownNameError("--body", expected=f"one of {list(BODIES)}", got=kind, hint="choose one")
+        raise UnknownNameError("--body", expected=f"one of {list(BODIES)}", got=kind)
     if kind == "neuromechfly":
         from ordinate.reservoir.body.neuromechfly import NeuroMechFly
 
@@ -169,22 +169,25 @@ def _answer(driven: Drive, written: list[Path], as_json: bool) -> None:
 
     from ordinate.cli.tables import answer, answer_json, grid
 
-    told = driven.to_dict()
-    told["files"] = [str(path) for path in written]
+    result = driven.to_dict()
+    result["files"] = [str(path) for path in written]
     if as_json:
-        answer_json(told)
+        answer_json(result)
         return
     table = grid("what", "number")
-    end = told["end"]
+    end = result["end"]
     rows = [
-        ("connectome", told["settings"]["connectome"]),
-        ("brain", "crosses" if told["settings"]["brain_crosses"] else "does not cross"),
-        ("axons", told["settings"]["axons"]),
-        ("walked", f"{told['walked_mm']:.1f} mm in {told['seconds']:.2f} s"),
-        ("turned", f"{abs(told['turned_degrees']):.0f} degrees to the {'left' if told['turned_degrees'] >= 0 else 'right'}"),
+        ("connectome", result["settings"]["connectome"]),
+        ("brain", "crosses" if result["settings"]["brain_crosses"] else "does not cross"),
+        ("axons", result["settings"]["axons"]),
+        ("walked", f"{result['walked_mm']:.1f} mm in {result['seconds']:.2f} s"),
+        (
+            "turned",
+            f"{abs(result['turned_degrees']):.0f} degrees to the {'left' if result['turned_degrees'] >= 0 else 'right'}",
+        ),
         ("end", f"{end['x_mm']:.1f} mm ahead, {abs(end['y_mm']):.1f} mm to the {'left' if end['y_mm'] >= 0 else 'right'}"),
-        *([] if told["closest_mm"] is None else [("nearest to the target", f"{told['closest_mm']:.1f} mm")]),
-        ("files", ", ".join(told["files"])),
+        *([] if result["closest_mm"] is None else [("nearest to the target", f"{result['closest_mm']:.1f} mm")]),
+        ("files", ", ".join(result["files"])),
     ]
     for name, value in rows:
         table.add_row(name, escape(value))

@@ -52,7 +52,7 @@ def laterality(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print table, index, z-scores and the rest as JSON.")] = False,
 ) -> None:
-    """Stimulate the senses of one side and then of the other, read the output cells of both, hold the answer against chance.
+    """Stimulate the senses of one side and then of the other, read the output cells of both, compare with chance.
 
     The table has a row for each side stimulated and a column for each side read. The index is above 0 where the other side
     answers more. z-scores say by how many standard deviations it differs from null models of the same connectome.
@@ -125,45 +125,45 @@ def _one(
     from ordinate.reservoir.laterality.figures import laterality_figure
 
     singular = {"steps": "steps", "gains": "gain", "normalisations": "normalisation", "thresholds": "threshold"}
-    with bar("networks") as told:
-        found = measured(
+    with bar("networks") as progress:
+        result = measured(
             connectome,
             cells[0],
             cells[1],
             **{singular[name]: values[0] for name, values in settings.items()},
             **dynamics,
-            progress=told,
+            progress=progress,
         )
     if out is not None:
-        typer.echo(f"picture: {save_figure(laterality_figure(found), out)}", err=True)
+        typer.echo(f"picture: {save_figure(laterality_figure(result), out)}", err=True)
     if as_json:
-        answer_json(found.to_dict())
+        answer_json(result.to_dict())
     else:
-        _print_one(found)
+        _print_one(result)
 
 
-def _print_one(found: Laterality) -> None:
+def _print_one(result: Laterality) -> None:
     from rich.markup import escape
     from rich.text import Text
 
     from ordinate.cli.tables import answer, grid
 
-    table = grid(f"mean activity after {found.settings['steps']} steps", "left read", "right read")
-    for name, row in zip(("left stimulated", "right stimulated"), found.table, strict=True):
+    table = grid(f"mean activity after {result.settings['steps']} steps", "left read", "right read")
+    for name, row in zip(("left stimulated", "right stimulated"), result.table, strict=True):
         table.add_row(f"{name}", *(f"{value:.4f}" for value in row))
     numbers = grid("what", "number", "in words")
-    where = "the other side answers more" if found.crosses else "the own side answers more"
-    numbers.add_row("index", f"{found.index:+.3f}", where)
-    numbers.add_row("side bias", f"{found.side_bias:+.3f}", "above 0: the right answers more, whatever is stimulated")
-    if found.pairs is not None:
-        pairs = found.pairs
-        told = f"effect {pairs.effect_size:+.2f}, Wilcoxon p {pairs.wilcoxon_p:.1e}"
-        numbers.add_row("homologous pairs", f"{pairs.crossing} of {pairs.count} cross", told)
-    if found.carriers is not None:
-        told = f"nine tenths: {found.carriers.most}; without the first the index is {found.carriers.index_without:+.3f}"
-        numbers.add_row("cells that make half of it", f"{found.carriers.half} of {sum(found.read)}", told)
+    where = "the other side answers more" if result.crosses else "the own side answers more"
+    numbers.add_row("index", f"{result.index:+.3f}", where)
+    numbers.add_row("side bias", f"{result.side_bias:+.3f}", "above 0: the right answers more, whatever is stimulated")
+    if result.pairs is not None:
+        pairs = result.pairs
+        detail = f"effect {pairs.effect_size:+.2f}, Wilcoxon p {pairs.wilcoxon_p:.1e}"
+        numbers.add_row("homologous pairs", f"{pairs.crossing} of {pairs.count} cross", detail)
+    if result.carriers is not None:
+        detail = f"nine tenths: {result.carriers.most}; without the first the index is {result.carriers.index_without:+.3f}"
+        numbers.add_row("cells that make half of it", f"{result.carriers.half} of {sum(result.read)}", detail)
     nulls = grid("null model", "draws", "index, mean ± sd", "z", "p", "side bias z")
-    for one in found.nulls:
+    for one in result.nulls:
         spread = "" if one.standard_deviation != one.standard_deviation else f" ± {one.standard_deviation:.3f}"
         nulls.add_row(
             escape(one.name),
@@ -173,17 +173,19 @@ def _print_one(found: Laterality) -> None:
             _number(one.p, ".3f"),
             _number(one.side_bias_z, "+.1f"),
         )
-    heading = f"[bold]{escape(found.stimulus)}[/] to [bold]{escape(found.readout)}[/] in {escape(found.connectome)}"
-    sizes = f"[dim]{found.stimulated[0]} and {found.stimulated[1]} cells stimulated, {found.read[0]} and {found.read[1]} read; "
+    heading = f"[bold]{escape(result.stimulus)}[/] to [bold]{escape(result.readout)}[/] in {escape(result.connectome)}"
+    sizes = (
+        f"[dim]{result.stimulated[0]} and {result.stimulated[1]} cells stimulated, {result.read[0]} and {result.read[1]} read; "
+    )
     answer(
         Text.from_markup(heading),
         Text.from_markup(
-            f"{sizes}{escape(str(found.settings['normalisation']))}, gain {found.settings['gain']:g}, "
-            f"signals run {found.settings['direction']}[/]"
+            f"{sizes}{escape(str(result.settings['normalisation']))}, gain {result.settings['gain']:g}, "
+            f"signals run {result.settings['direction']}[/]"
         ),
         table,
         numbers,
-        *([nulls] if found.nulls else []),
+        *([nulls] if result.nulls else []),
     )
 
 
@@ -205,20 +207,20 @@ def _sweep(
     from ordinate.reservoir.laterality.experiment import sweep
     from ordinate.reservoir.laterality.figures import sweep_figure
 
-    with bar("networks") as told:
-        found = sweep(connectome, cells[0], cells[1], **settings, **dynamics, progress=told)
+    with bar("networks") as progress:
+        swept = sweep(connectome, cells[0], cells[1], **settings, **dynamics, progress=progress)
     if out is not None:
-        typer.echo(f"picture: {save_figure(sweep_figure(found), out)}", err=True)
-    rows = found.to_rows()
+        typer.echo(f"picture: {save_figure(sweep_figure(swept), out)}", err=True)
+    rows = swept.to_rows()
     if as_json:
         answer_json({"connectome": connectome.name, "stimulus": cells[0], "readout": cells[1], "settings": rows})
         return
     table = grid(
-        "normalisation", "threshold", "gain", "steps", "index", "side bias", *(f"z {name}" for name in found.null_names)
+        "normalisation", "threshold", "gain", "steps", "index", "side bias", *(f"z {name}" for name in swept.null_names)
     )
     for row in rows:
-        shown = ["" if value is None else f"{value:+.3f}" for value in (row["index"], row["side_bias"])]
+        indices = ["" if value is None else f"{value:+.3f}" for value in (row["index"], row["side_bias"])]
         scores = ["" if value is None else f"{value:+.1f}" for value in row["z_scores"].values()]
         setting = (row["normalisation"], f"{row['threshold']:g}", f"{row['gain']:g}", str(row["steps"]))
-        table.add_row(*setting, *shown, *scores)
+        table.add_row(*setting, *indices, *scores)
     answer(table)

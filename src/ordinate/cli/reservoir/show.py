@@ -54,7 +54,7 @@ def show(
     if as_json:
         from ordinate.cli.tables import answer_json
 
-        answer_json({**summary.to_dict(), "orientation": None if orientation is None else _told(orientation)})
+        answer_json({**summary.to_dict(), "orientation": None if orientation is None else _as_record(orientation)})
     else:
         _print(summary, orientation)
 
@@ -66,7 +66,7 @@ def _orientation(connectome: Connectome, data: Path | None) -> Orientation | Non
     return larval_orientation(data) if data is not None and connectome.name == "larval Drosophila" else None
 
 
-def _told(orientation: Orientation) -> dict[str, Any]:
+def _as_record(orientation: Orientation) -> dict[str, Any]:
     return {**orientation.__dict__, "proved": orientation.proved}
 
 
@@ -103,5 +103,5 @@ def _print(summary: Summary, orientation: Orientation | None) -> None:
             f"counted inputs: {orientation.column_excess}; read transposed they would be "
             f"{orientation.transposed_row_excess:,} and {orientation.transposed_column_excess:,}"
         )
-    assumed = [Text(f"assumed: {told}", style="dim") for told in summary.assumptions]
+    assumed = [Text(f"assumed: {sentence}", style="dim") for sentence in summary.assumptions]
     answer(Text(summary.name, style="bold"), facts, kinds, Text(proof), *assumed)

@@ -52,7 +52,7 @@ def tasks(
         return
     for name, value, least in (("--seeds", seeds, 2), ("--seed", seed, 0), ("--steps", steps, 200)):
         if value < least:
-            raise ArgumentError(name, expected=f"at least {least}", got=value, hint="choose more")
+            raise ArgumentError(name, expected=f"at least {least}", got=value)
     _check_picture(picture)
     chosen = tuple(known()) if task == ["all"] else tuple(task or ("memory", "narma10", "mackey-glass"))
     plan = Plan(
@@ -145,7 +145,7 @@ def _print(card: Card) -> None:
         f"{'higher' if task_named(name).higher_is_better else 'lower'} is better"
         for name in card.plan.tasks
     )
-    told = (
+    heading = (
         f"[bold]{escape(card.connectome)}[/], {card.num_neurons:,} neurons, {card.num_edges:,} edges, "
         f"{len(card.plan.seeds)} seeds\n[dim]{escape(metrics)}[/]"
     )
@@ -153,7 +153,7 @@ def _print(card: Card) -> None:
     edges = _at_an_end(card)
     if edges:
         end += f"; tuning ended at the largest gain tried in {edges}: more gain may help there"
-    answer(Text.from_markup(told), table, Text(end, style="dim"))
+    answer(Text.from_markup(heading), table, Text(end, style="dim"))
 
 
 def _at_an_end(card: Card) -> str:

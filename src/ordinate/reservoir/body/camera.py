@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ordinate.arguments import check_number
 from ordinate.atomic_io import atomic_write
 from ordinate.errors import ArgumentError, MissingExtraError, RefusedError
 from ordinate.reservoir.body.neuromechfly import INSTALL, NeuroMechFly
@@ -27,7 +28,7 @@ _DISTANCE_MM, _ELEVATION_DEGREES, _AZIMUTH_DEGREES = 8.5, -28.0, 125.0
 
 
 class Film:
-    """Pictures of a fly, taken while it walks, and the film made of them.
+    """Pictures of a fly, taken while it walks, and the film of them.
 
     Args:
         fly: whom to follow; the film watches it from now on.
@@ -54,8 +55,7 @@ class Film:
             if value < 16 or value % 2:
                 raise ArgumentError(name, expected="an even number of pixels, at least 16", got=value, hint="such as 480")
         for name, rate in (("pictures_per_second", pictures_per_second), ("playback_speed", playback_speed)):
-            if not (math.isfinite(rate) and rate > 0):
-                raise ArgumentError(name, expected="a positive rate", got=rate, hint="leave it out for the usual one")
+            check_number(name, rate, above=0, hint="leave it out for the usual one")
         self.pictures_per_second, self.playback_speed = pictures_per_second, playback_speed
         self.pictures: list[Picture] = []
         self._between = playback_speed / pictures_per_second
@@ -118,8 +118,7 @@ class Window:
     """
 
     def __init__(self, fly: NeuroMechFly, *, playback_speed: float = 0.2) -> None:
-        if not (math.isfinite(playback_speed) and playback_speed > 0):
-            raise ArgumentError("playback_speed", expected="a positive rate", got=playback_speed, hint="such as 0.2")
+        check_number("playback_speed", playback_speed, above=0)
         import mujoco.viewer
 
         if os.name == "posix" and os.uname().sysname == "Linux" and not os.environ.get("DISPLAY"):

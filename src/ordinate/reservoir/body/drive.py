@@ -19,6 +19,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from ordinate.arguments import check_choice, check_integer, check_number
 from ordinate.errors import ArgumentError, RefusedError
 from ordinate.reservoir.body.kinematic import LARGEST_DRIVE, Body, Pose
 from ordinate.reservoir.connectome.connectome import Connectome
@@ -63,8 +64,7 @@ class Brain:
         leak_rate: float = 0.5,
         updates: int = 2,
     ) -> None:
-        if updates < 1:
-            raise ArgumentError("updates", expected="at least 1", got=updates, hint="2 is a good number")
+        check_integer("updates", updates, minimum=1)
         self.connectome, self.updates = connectome, updates
         stimulated = cells(connectome, stimulus, "stimulus")
         left_cells, right_cells = cells(connectome, readout, "readout")
@@ -93,7 +93,7 @@ class Brain:
         self._state = self._start
 
     def answer(self, sensed: tuple[float, float]) -> Array:
-        """The activity [R] of the output cells, left ones first, after the senses have held for one step of the body."""
+        """The activity [R] of the output cells, left ones first, after one step of the body."""
         states, self._state = self._reservoir.advance([list(sensed)] * self.updates, state=self._state, record=self.read)
         return np.asarray(states[-1, self._order], dtype=np.float64)
 
@@ -123,7 +123,7 @@ class Drive:
     """What brain and body did, step by step; T steps.
 
     Args:
-        settings: what was asked for, and what the calibration found.
+        settings: what was asked for, and the results of the calibration.
         poses: T + 1, the start first.
         senses: [T, 2], left and right.
         activity: [T, 2], mean of the output cells on the left and on the right.
@@ -165,7 +165,7 @@ class Drive:
     def to_dict(self, *, traces: bool = False) -> dict[str, Any]:
         """As plain JSON types; with `traces` every step too."""
         last = self.poses[-1]
-        told: dict[str, Any] = {
+        result: dict[str, Any] = {
             "settings": self.settings,
             "seconds": last.time_seconds,
             "end": {"x_mm": last.x_mm, "y_mm": last.y_mm, "heading_degrees": math.degrees(last.heading_radians)},
@@ -176,7 +176,7 @@ class Drive:
             "closest_mm": self.closest_mm,
         }
         if traces:
-            told["traces"] = {
+            result["traces"] = {
                 "time_seconds": [pose.time_seconds for pose in self.poses],
                 "x_mm": [pose.x_mm for pose in self.poses],
                 "y_mm": [pose.y_mm for pose in self.poses],
@@ -185,7 +185,7 @@ class Drive:
                 "activity": self.activity.tolist(),
                 "commands": self.commands.tolist(),
             }
-        return told
+        return result
 
 
 def drive(
@@ -227,14 +227,10 @@ def drive(
     >>> seen.closest_mm < 3.0
     True
     """
-    for name, value, fine, expected in (
-        ("seconds", seconds, math.isfinite(seconds) and seconds > 0, "a positive time"),
-        ("level", level, 0 <= level <= LARGEST_DRIVE, f"a drive from 0 to {LARGEST_DRIVE}"),
-        ("steering", steering, 0 <= steering <= 1, "a share from 0 to 1"),
-        ("axons", axons, axons in AXONS, f"one of {AXONS}"),
-    ):
-        if not fine:
-            raise ArgumentError(name, expected=expected, got=value, hint="choose another")
+    check_number("seconds", seconds, above=0)
+    check_number("level", level, minimum=0, maximum=LARGEST_DRIVE)
+    check_number("steering", steering, minimum=0, maximum=1)
+    check_choice("axons", axons, AXONS)
     brain.reset()
     steps = max(1, round(seconds / body.step_seconds))
     target = senses if isinstance(senses, Target) else None
@@ -314,7 +310,7 @@ class Target:
     def __post_init__(self) -> None:
         for name in ("x_mm", "y_mm", "eye_degrees"):
             if not math.isfinite(getattr(self, name)):
-                raise ArgumentError(name, expected="a finite number", got=getattr(self, name), hint="choose another")
+                raise ArgumentError(name, expected="a finite number", got=getattr(self, name))
 
     def __call__(self, pose: Pose) -> tuple[float, float]:
         """Strengths on the left and on the right."""
@@ -328,7 +324,7 @@ class Target:
 
 @dataclass(frozen=True)
 class Schedule:
-    """Strengths that are given, each from a time on.
+    """A schedule of strengths, each from a time on.
 
     Args:
         pieces: `(from_seconds, left, right)`, times rising from 0.

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
+from ordinate.arguments import check_number
 from ordinate.errors import ArgumentError, ArgumentTypeError, ShapeError
 
 __all__ = ["LARGEST_DRIVE", "Body", "KinematicFly", "Pose", "checked_drive"]
@@ -86,7 +87,7 @@ def checked_drive(drive: Sequence[float]) -> tuple[float, float]:
     try:
         left, right = (float(value) for value in drive)
     except (TypeError, ValueError):
-        raise ArgumentTypeError("drive", expected="two numbers (left, right)", got=repr(drive), hint="give numbers") from None
+        raise ArgumentTypeError("drive", expected="two numbers (left, right)", got=repr(drive)) from None
     if not (0 <= left <= LARGEST_DRIVE and 0 <= right <= LARGEST_DRIVE):
         raise ArgumentError(
             "drive", expected=f"two numbers from 0 to {LARGEST_DRIVE}", got=f"({left:g}, {right:g})", hint="scale or clip it"
@@ -110,7 +111,7 @@ class KinematicFly:
     Raises:
         ArgumentError: a step that is not positive, or a coefficient that is not finite.
 
-    The coefficients were fitted to the simulator; `bench/body.py` fits them again, and `refitted` has what it found.
+    The coefficients were fitted to the simulator; `bench/body.py` fits them again, and `refitted` has its result.
 
     >>> fly = KinematicFly(step_seconds=1.0)
     >>> pose = fly.step((1.0, 1.0))
@@ -128,15 +129,13 @@ class KinematicFly:
         speed_mm_per_second: float = 13.1,
         slowing_mm_per_second: float = 1.3,
     ) -> None:
-        if not (math.isfinite(step_seconds) and step_seconds > 0):
-            raise ArgumentError("step_seconds", expected="a positive time", got=step_seconds, hint="such as 0.01")
+        check_number("step_seconds", step_seconds, above=0, hint="such as 0.01")
         for name, value in (
             ("yaw_degrees_per_second", yaw_degrees_per_second),
             ("speed_mm_per_second", speed_mm_per_second),
             ("slowing_mm_per_second", slowing_mm_per_second),
         ):
-            if not math.isfinite(value):
-                raise ArgumentError(name, expected="a finite number", got=value, hint="leave it out for the fitted one")
+            check_number(name, value, hint="leave it out for the fitted one")
         self.yaw_degrees_per_second = yaw_degrees_per_second
         self.speed_mm_per_second = speed_mm_per_second
         self.slowing_mm_per_second = slowing_mm_per_second

@@ -19,7 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from ordinate.errors import ArgumentError, MissingExtraError, RefusedError, UnknownNameError
+from ordinate.arguments import check_choice, check_integer
+from ordinate.errors import ArgumentError, MissingExtraError, RefusedError
 from ordinate.extras import install_command
 from ordinate.reservoir.body.kinematic import Pose, checked_drive
 
@@ -52,10 +53,9 @@ class NeuroMechFly:
     def __init__(
         self, step_seconds: float = 0.01, *, seed: int = 0, generation: str | None = None, physics_steps: int = 10
     ) -> None:
-        if generation is not None and generation not in GENERATIONS:
-            raise UnknownNameError("generation", expected=f"one of {list(GENERATIONS)}", got=generation, hint="or leave it out")
-        if physics_steps < 1:
-            raise ArgumentError("physics_steps", expected="at least 1", got=physics_steps, hint="10 is a good number")
+        if generation is not None:
+            check_choice("generation", generation, GENERATIONS)
+        check_integer("physics_steps", physics_steps, minimum=1)
         tick = physics_steps * PHYSICS_STEP_SECONDS
         self._ticks = round(step_seconds / tick) if math.isfinite(step_seconds) else 0
         if self._ticks < 1 or not math.isclose(self._ticks * tick, step_seconds, rel_tol=1e-9):
@@ -294,14 +294,14 @@ class _Gymnasium(Legs):
             contact_sensor_placements=[f"{leg}{part}" for leg in ("LF", "LM", "LH", "RF", "RM", "RH") for part in touching],
             spawn_pos=(0.0, 0.0, 0.2),
         )
-        made = walking.HybridTurningController(fly=fly, cameras=[], timestep=_PHYSICS_SECONDS)
+        walker = walking.HybridTurningController(fly=fly, cameras=[], timestep=_PHYSICS_SECONDS)
         # the controller's clock becomes the longer tick, and the physics takes its own steps within it
-        made.timestep = made.cpg_network.timestep = self.tick_seconds
-        made.retraction_persistence_duration = max(1, round(_PERSISTENCE_SECONDS / self.tick_seconds))
-        once = made.physics.step
-        made.physics.step = lambda: once(physics_steps)
-        self._simulation = made
-        self.model, self.data = made.physics.model.ptr, made.physics.data.ptr
+        walker.timestep = walker.cpg_network.timestep = self.tick_seconds
+        walker.retraction_persistence_duration = max(1, round(_PERSISTENCE_SECONDS / self.tick_seconds))
+        once = walker.physics.step
+        walker.physics.step = lambda: once(physics_steps)
+        self._simulation = walker
+        self.model, self.data = walker.physics.model.ptr, walker.physics.data.ptr
         self.thorax = _numbered(self.model, f"{fly.name}/Thorax")
 
     def reset(self, seed: int) -> None:

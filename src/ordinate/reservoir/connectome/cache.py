@@ -1,7 +1,7 @@
 """Parsed connectomes, kept under the hash of what they were parsed from, so that the second load takes a fraction of a second.
 
 The larval tables are 35 MB of text for 110,677 numbers. What is kept is a plain `.npz` without pickles; a file that cannot be
-read, or was made from other bytes, is made anew, and a folder that cannot be written is no error: the tables are parsed again.
+read, or came from other bytes, is written anew, and a folder that cannot be written is no error: the tables are parsed again.
 """
 
 from __future__ import annotations

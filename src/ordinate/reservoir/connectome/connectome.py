@@ -77,10 +77,10 @@ class Connectome:
         ids = np.arange(count) if self.ids is None else _checked_ids(self.ids, count)
         side = np.full(count, "unknown") if self.side is None else _one_each("side", np.asarray(self.side, dtype=str), count)
         if not np.isin(side, SIDES).all():
-            raise ArgumentError("side", expected=f"one of {SIDES}", got=str(side[~np.isin(side, SIDES)][0]), hint="rename it")
+            raise ArgumentError("side", expected=f"one of {SIDES}", got=str(side[~np.isin(side, SIDES)][0]))
         mate = np.full(count, -1) if self.mate is None else _checked_mate(self.mate, count)
         kind = np.full(count, "") if self.kind is None else _one_each("kind", np.asarray(self.kind, dtype=str), count)
-        labels = (frozenset(),) * count if self.labels is None else tuple(frozenset(told) for told in self.labels)
+        labels = (frozenset(),) * count if self.labels is None else tuple(frozenset(words) for words in self.labels)
         _one_each("labels", labels, count)
         for key, value in (("ids", ids), ("side", side), ("mate", mate), ("kind", kind)):
             value = value.copy()
@@ -89,7 +89,7 @@ class Connectome:
         object.__setattr__(self, "weights", weights)
         object.__setattr__(self, "labels", labels)
 
-    # --- what it holds -------------------------------------------------------------------------------------------------
+    # --- what is in it -------------------------------------------------------------------------------------------------
 
     @property
     def num_neurons(self) -> int:
@@ -164,7 +164,7 @@ class Connectome:
         """
         return spectral_radius(self.weights)
 
-    # --- others made of it ---------------------------------------------------------------------------------------------
+    # --- derived connectomes ---------------------------------------------------------------------------------------------
 
     def with_weights(self, weights: Any, *, name: str) -> Connectome:
         """The same neurons with other weights [N, N].
@@ -244,12 +244,15 @@ class Connectome:
         >>> Connectome.from_array(np.eye(3)).num_edges
         3
         """
-        made = cls(weights, **annotations)
-        if made.num_edges and made.weights.data.min() < 0:
+        connectome = cls(weights, **annotations)
+        if connectome.num_edges and connectome.weights.data.min() < 0:
             raise ArgumentError(
-                "weights", expected="counts of synapses", got=f"{made.weights.data.min()}", hint="give signs by reservoir.signs"
+                "weights",
+                expected="counts of synapses",
+                got=f"{connectome.weights.data.min()}",
+                hint="give signs by reservoir.signs",
             )
-        return made
+        return connectome
 
 
 def _checked_weights(weights: Any) -> sparse.csr_array:
@@ -260,22 +263,25 @@ def _checked_weights(weights: Any) -> sparse.csr_array:
         )
     if shape[0] == 0:
         raise ShapeError("weights", expected="at least one neuron", got="an empty matrix", hint="look at the file or the query")
-    made = sparse.csr_array(weights, copy=True)
-    if made.dtype.kind not in "biuf":
-        raise ArgumentTypeError("weights", expected="real numbers", got=str(made.dtype), hint="convert it")
-    if made.dtype.kind == "b":
-        made = made.astype(np.uint8)
-    made.sum_duplicates()
-    if not np.isfinite(made.data).all():
-        bad = int(np.flatnonzero(~np.isfinite(made.data))[0])
-        row = int(np.searchsorted(made.indptr, bad, side="right")) - 1
+    matrix = sparse.csr_array(weights, copy=True)
+    if matrix.dtype.kind not in "biuf":
+        raise ArgumentTypeError("weights", expected="real numbers", got=str(matrix.dtype))
+    if matrix.dtype.kind == "b":
+        matrix = matrix.astype(np.uint8)
+    matrix.sum_duplicates()
+    if not np.isfinite(matrix.data).all():
+        bad = int(np.flatnonzero(~np.isfinite(matrix.data))[0])
+        row = int(np.searchsorted(matrix.indptr, bad, side="right")) - 1
         raise ArgumentError(
-            "weights", expected="finite numbers", got=f"{made.data[bad]} at [{row}, {made.indices[bad]}]", hint="mend the file"
+            "weights",
+            expected="finite numbers",
+            got=f"{matrix.data[bad]} at [{row}, {matrix.indices[bad]}]",
+            hint="mend the file",
         )
-    made.eliminate_zeros()
-    for part in (made.data, made.indices, made.indptr):
+    matrix.eliminate_zeros()
+    for part in (matrix.data, matrix.indices, matrix.indptr):
         part.flags.writeable = False
-    return made
+    return matrix
 
 
 def _one_each(name: str, values: Any, count: int) -> Any:
@@ -287,26 +293,25 @@ def _one_each(name: str, values: Any, count: int) -> Any:
 
 
 def _checked_ids(ids: Sequence[Any] | npt.NDArray[Any], count: int) -> npt.NDArray[Any]:
-    told = _one_each("ids", np.asarray(ids), count)
-    distinct, times = np.unique(told, return_counts=True)
+    names = _one_each("ids", np.asarray(ids), count)
+    distinct, times = np.unique(names, return_counts=True)
     if distinct.size != count:
         raise ArgumentError(
             "ids", expected="distinct names", got=f"{distinct[times > 1][0]} {times.max()} times", hint="merge or rename them"
         )
-    return np.asarray(told)
+    return np.asarray(names)
 
 
 def _checked_mate(mate: Any, count: int) -> IntArray:
-    told = np.asarray(_one_each("mate", np.asarray(mate), count), dtype=np.int64)
-    if told.min(initial=-1) < -1 or told.max(initial=-1) >= count:
-        raise ArgumentError("mate", expected=f"indices below {count}, or -1", got=str(told.max()), hint="point at neurons")
-    paired = np.flatnonzero(told >= 0)
-    wrong = paired[(told[told[paired]] != paired) | (told[paired] == paired)]
+    partner = np.asarray(_one_each("mate", np.asarray(mate), count), dtype=np.int64)
+    if partner.min(initial=-1) < -1 or partner.max(initial=-1) >= count:
+        raise ArgumentError("mate", expected=f"indices below {count}, or -1", got=str(partner.max()))
+    paired = np.flatnonzero(partner >= 0)
+    wrong = paired[(partner[partner[paired]] != paired) | (partner[paired] == paired)]
     if wrong.size:
         raise ArgumentError(
             "mate",
             expected="pairs: each the mate of its mate",
-            got=f"neuron {wrong[0]} -> {told[wrong[0]]}",
-            hint="mend the pairs",
+            got=f"neuron {wrong[0]} -> {partner[wrong[0]]}",
         )
-    return told
+    return partner

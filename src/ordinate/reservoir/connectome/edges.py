@@ -1,7 +1,7 @@
 """Connectomes from lists of edges, one a line: CSV, plain or gzipped, and Parquet.
 
 That is how large reconstructions are published (FlyWire, hemibrain, MICrONS): a presynaptic id, a postsynaptic id, a count.
-Nothing is ever made dense. A second table may say what is known of each neuron.
+No matrix is ever dense. A second table may say what is known of each neuron.
 """
 
 from __future__ import annotations
@@ -64,12 +64,12 @@ def read_edges(
         ArgumentError: another word for `duplicates`.
     """
     if duplicates not in ("refuse", "sum"):
-        raise ArgumentError("duplicates", expected='"refuse" or "sum"', got=duplicates, hint="choose one")
+        raise ArgumentError("duplicates", expected='"refuse" or "sum"', got=duplicates)
     place = Path(path)
     table = _table(place)
     senders, receivers = _column(table, pre, _PRE, "pre", place), _column(table, post, _POST, "post", place)
-    told = _column(table, count, _COUNT, "count", place, needed=count is not None)
-    counts = np.ones(len(senders), dtype=np.int64) if told is None else _counts(told, place)
+    column = _column(table, count, _COUNT, "count", place, needed=count is not None)
+    counts = np.ones(len(senders), dtype=np.int64) if column is None else _counts(column, place)
     if not len(senders):
         raise DataError(str(place), expected="at least one edge", got="a header alone", hint="fetch it again")
     annotations: dict[str, Any] = {}
@@ -107,10 +107,10 @@ def _table(place: Path) -> Mapping[str, Column]:
                 "path", expected="the package pyarrow, for Parquet files", got="not installed", hint="pip install pyarrow"
             ) from None
         try:
-            told = parquet.read_table(place)
+            content = parquet.read_table(place)
         except Exception as problem:  # whatever pyarrow raises about a damaged file
             raise DataError(str(place), expected="a Parquet file", got=str(problem), hint="fetch it again") from problem
-        return {column: told[column].to_numpy() for column in told.column_names}
+        return {column: content[column].to_numpy() for column in content.column_names}
     try:
         with (
             gzip.open(place, "rt", newline="")
@@ -133,35 +133,35 @@ def _table(place: Path) -> Mapping[str, Column]:
 
 
 def _column(
-    table: Mapping[str, Column], given: str | None, usual: tuple[str, ...], what: str, place: Path, *, needed: bool = True
+    table: Mapping[str, Column], named: str | None, usual: tuple[str, ...], what: str, place: Path, *, needed: bool = True
 ) -> Any:
-    found = given if given is not None else next((word for word in usual if word in table), None)
-    if found in table:
-        return _ids(table[str(found)]) if what != "count" else table[str(found)]
+    column = named if named is not None else next((word for word in usual if word in table), None)
+    if column in table:
+        return _ids(table[str(column)]) if what != "count" else table[str(column)]
     if not needed:
         return None
     raise DataError(
         str(place),
-        expected=f"the column {given}" if given else f"a column of {what} ids, such as {', '.join(usual[:3])}",
+        expected=f"the column {named}" if named else f"a column of {what} ids, such as {', '.join(usual[:3])}",
         got=f"columns {', '.join(table)}",
         hint=f"name it: {what}=...",
     )
 
 
-def _ids(told: Column) -> Column:
+def _ids(column: Column) -> Column:
     """Whole numbers where all are, words otherwise."""
-    if told.dtype.kind in "iu":
-        return told.astype(np.int64)
-    words = told.astype(str)
+    if column.dtype.kind in "iu":
+        return column.astype(np.int64)
+    words = column.astype(str)
     try:
         return words.astype(np.int64)
     except ValueError:
         return words
 
 
-def _counts(told: Column, place: Path) -> Column:
+def _counts(column: Column, place: Path) -> Column:
     try:
-        numbers = told.astype(np.float64)
+        numbers = column.astype(np.float64)
     except ValueError as problem:
         raise DataError(str(place), expected="numbers for counts", got=str(problem), hint="mend the column") from None
     wrong = ~(numbers >= 0) | np.isinf(numbers)
@@ -173,22 +173,22 @@ def _counts(told: Column, place: Path) -> Column:
     return numbers.astype(np.int64) if (numbers == np.floor(numbers)).all() else numbers
 
 
-def _places(told: Column, ids: Column, place: Path) -> npt.NDArray[np.int64]:
+def _places(looked_up: Column, ids: Column, place: Path) -> npt.NDArray[np.int64]:
     order = np.argsort(ids, kind="stable")
-    if told.dtype.kind != ids.dtype.kind:
-        told, ids = told.astype(str), ids.astype(str)
+    if looked_up.dtype.kind != ids.dtype.kind:
+        looked_up, ids = looked_up.astype(str), ids.astype(str)
         order = np.argsort(ids, kind="stable")
-    at = np.minimum(np.searchsorted(ids, told, sorter=order), ids.size - 1)
-    found = order[at]
-    missing = ids[found] != told
+    at = np.minimum(np.searchsorted(ids, looked_up, sorter=order), ids.size - 1)
+    places = order[at]
+    missing = ids[places] != looked_up
     if missing.any():
         raise DataError(
             str(place),
             expected="edges between the neurons listed",
-            got=f"{told[missing][0]}, which is not, and {int(missing.sum()) - 1} more",
+            got=f"{looked_up[missing][0]}, which is not, and {int(missing.sum()) - 1} more",
             hint="add it to the table of neurons, or remove the edge",
         )
-    return np.asarray(found, dtype=np.int64)
+    return np.asarray(places, dtype=np.int64)
 
 
 def _annotations(place: Path) -> dict[str, Any]:
@@ -202,17 +202,17 @@ def _annotations(place: Path) -> dict[str, Any]:
             got=f"{distinct[np.argmax(times)]} {times.max()} times",
             hint="merge its rows",
         )
-    told: dict[str, Any] = {"ids": ids}
+    fields: dict[str, Any] = {"ids": ids}
     for word in ("side", "kind"):
         if word in table:
-            told[word] = table[word].astype(str)
-    if "side" in told:
-        told["side"] = np.where(told["side"] == "", "unknown", told["side"])
+            fields[word] = table[word].astype(str)
+    if "side" in fields:
+        fields["side"] = np.where(fields["side"] == "", "unknown", fields["side"])
     if "labels" in table:
-        told["labels"] = tuple(frozenset({one.strip() for one in str(row).split(";")} - {""}) for row in table["labels"])
+        fields["labels"] = tuple(frozenset({one.strip() for one in str(row).split(";")} - {""}) for row in table["labels"])
     if "mate" in table:
         words = table["mate"].astype(str)
         has = ~np.isin(words, ("", "-1", "nan", "None"))
-        told["mate"] = np.full(ids.size, -1)
-        told["mate"][has] = _places(_ids(words[has]), ids, place)
-    return told
+        fields["mate"] = np.full(ids.size, -1)
+        fields["mate"][has] = _places(_ids(words[has]), ids, place)
+    return fields

@@ -8,7 +8,6 @@ needed. Kinds come from the lists of cell names in its `Cells.py`, read as text.
 from __future__ import annotations
 
 import ast
-import difflib
 import json
 import re
 import zipfile
@@ -20,7 +19,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ordinate.errors import ArgumentError, DataError, MissingDataError, MissingExtraError, UnknownNameError
+from ordinate.arguments import check_choice, did_you_mean
+from ordinate.errors import DataError, MissingDataError, MissingExtraError, UnknownNameError
 
 __all__ = ["LAYERS", "read_elegans"]
 
@@ -49,19 +49,18 @@ def read_elegans(
         MissingExtraError: no path, and cect is not installed.
         UnknownNameError: no reader of that name; the message names a near one.
         DataError: a damaged wheel or JSON file, or another form.
-        ArgumentError: another layer.
+        UnknownNameError: another layer.
 
     Source: Cook et al. 2019, doi 10.1038/s41586-019-1352-7; White et al. 1986, doi 10.1098/rstb.1986.0056; Witvliet et al.
     2021, doi 10.1038/s41586-021-03778-8; collected by https://github.com/openworm/ConnectomeToolbox.
     """
-    if layer not in LAYERS:
-        raise ArgumentError("layer", expected=f"one of {', '.join(LAYERS)}", got=layer, hint="choose one")
+    check_choice("layer", layer, LAYERS)
     opened = _opened(path)
-    told = _document(opened, reader)
-    names = [str(name) for name in told["nodes"]]
+    document = _document(opened, reader)
+    names = [str(name) for name in document["nodes"]]
     weights = np.zeros((len(names), len(names)))
     for key in LAYERS[layer]:
-        part = np.asarray(told["connections"].get(key, np.zeros_like(weights)), dtype=np.float64)
+        part = np.asarray(document["connections"].get(key, np.zeros_like(weights)), dtype=np.float64)
         if part.shape != weights.shape:
             raise DataError(
                 f"{reader}.json",
@@ -96,16 +95,16 @@ class _Files(NamedTuple):
 
 def _opened(path: str | Path | None) -> _Files:
     if path is None:
-        found = find_spec("cect")
-        if found is None or not found.submodule_search_locations:
+        spec = find_spec("cect")
+        if spec is None or not spec.submodule_search_locations:
             raise MissingExtraError(
-                "path", expected="the package cect", got="it is not installed and no path is given", hint=_FETCH
+                "path", expected="the package cect", got="it is not installed and no path was passed", hint=_FETCH
             )
-        path = next(iter(found.submodule_search_locations))
+        path = next(iter(spec.submodule_search_locations))
     place = Path(path)
     if place.is_dir():
         place = place / "cect" if (place / "cect" / "cache").is_dir() else place
-        readers = {told.stem: str(told.relative_to(place)) for told in (place / "cache").glob("*.json")}
+        readers = {file.stem: str(file.relative_to(place)) for file in (place / "cache").glob("*.json")}
         if readers:
             return _Files(place, readers, False)
         raise MissingDataError(str(path), expected="a folder with cache/<Reader>.json", got="none in it", hint=_FETCH)
@@ -138,20 +137,23 @@ def _document(files: _Files, reader: str) -> dict[str, Any]:
     if name is None and len(files.readers) == 1:  # a JSON file was named: that is the choice
         name = next(iter(files.readers.values()))
     if name is None:
-        near = difflib.get_close_matches(reader, files.readers, n=1, cutoff=0.3)
         raise UnknownNameError(
             "reader",
             expected=f"one of the {len(files.readers)} readers in {files.place.name}",
             got=reader,
-            hint=f'did you mean "{near[0]}"?' if near else f"such as {', '.join(sorted(files.readers)[:3])}",
+            hint=did_you_mean(reader, files.readers) or f"such as {', '.join(sorted(files.readers)[:3])}",
         )
     try:
-        told = json.loads(_text(files, name) or "")
+        document = json.loads(_text(files, name) or "")
     except (ValueError, OSError) as problem:
         raise DataError(name, expected="a JSON document", got=str(problem), hint=_FETCH) from problem
-    if not isinstance(told, dict) or not isinstance(told.get("nodes"), list) or not isinstance(told.get("connections"), dict):
+    if (
+        not isinstance(document, dict)
+        or not isinstance(document.get("nodes"), list)
+        or not isinstance(document.get("connections"), dict)
+    ):
         raise DataError(name, expected="`nodes` and `connections`", got="another form", hint="pass a file of cect/cache")
-    return told
+    return document
 
 
 def _sides(names: list[str]) -> tuple[npt.NDArray[np.str_], npt.NDArray[np.int64]]:

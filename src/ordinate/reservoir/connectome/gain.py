@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
+from ordinate.arguments import check_choice, check_number
 from ordinate.errors import ArgumentError, RefusedError
 from ordinate.reservoir.connectome.connectome import Connectome
 from ordinate.reservoir.connectome.spectrum import leading_eigenvalue
@@ -29,7 +30,8 @@ def normalise(connectome: Connectome, by: str, value: float, *, leak_rate: float
         leak_rate: a, for "effective_radius" only.
 
     Raises:
-        ArgumentError: another `by`, a value that is not positive, or a leak rate missing or superfluous.
+        UnknownNameError: another `by`.
+        ArgumentError: a value that is not positive, or a leak rate missing or superfluous.
         RefusedError: a radius asked of a nilpotent matrix, or an effective radius that no factor reaches.
 
     Source: effective radius: Jaeger et al. 2007, doi 10.1016/j.neunet.2007.04.016, section 2.
@@ -37,10 +39,8 @@ def normalise(connectome: Connectome, by: str, value: float, *, leak_rate: float
     >>> round(normalise(Connectome.synthetic(), "spectral_radius", 0.9).spectral_radius(), 6)
     0.9
     """
-    if by not in NORMALISATIONS:
-        raise ArgumentError("by", expected=f"one of {', '.join(NORMALISATIONS)}", got=by, hint="choose one")
-    if not (np.isfinite(value) and value > 0):
-        raise ArgumentError("value", expected="a positive number", got=value, hint="choose another")
+    check_choice("by", by, NORMALISATIONS)
+    check_number("value", value, above=0)
     if (leak_rate is not None) != (by == "effective_radius"):
         raise ArgumentError(
             "leak_rate", expected='one, for "effective_radius" and nothing else', got=leak_rate, hint="give it or leave it out"
@@ -73,8 +73,7 @@ def _effective_factor(connectome: Connectome, value: float, leak_rate: float) ->
     The radius is the largest of |1 - a + a s λ| over the eigenvalues λ, a convex function of s. Solving for the λ that leads
     now, and looking again who leads then, is Newton's method on it, and ends after a few rounds.
     """
-    if not 0 < leak_rate <= 1:
-        raise ArgumentError("leak_rate", expected="above 0, up to 1", got=leak_rate, hint="choose another")
+    check_number("leak_rate", leak_rate, above=0, maximum=1)
     kept = 1 - leak_rate
     if value <= kept:
         raise RefusedError(

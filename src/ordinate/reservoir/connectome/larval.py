@@ -2,7 +2,7 @@
 
 Winding et al. 2023, "The connectome of an insect brain", Science 379, doi 10.1126/science.add9330, Supplementary Data S1: one
 zip of tables. The hemisphere of a neuron is the column of annotations.csv in which its id stands. What the tables do not say is
-listed in `ASSUMPTIONS` and in each connectome made here.
+listed in `ASSUMPTIONS` and in each connectome.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def _tables(where: Path) -> Callable[[str], bytes]:
     def from_archive(name: str) -> bytes:
         try:
             with zipfile.ZipFile(where) as archive:
-                members = [told for told in archive.namelist() if PurePosixPath(told).name == name]
+                members = [member for member in archive.namelist() if PurePosixPath(member).name == name]
                 if not members:
                     raise MissingDataError(name, expected=f"a table in {where}", got="none", hint="fetch the supplement again")
                 return archive.read(members[0])
@@ -136,9 +136,9 @@ def _matrix(opened: Callable[[str], bytes]) -> tuple[npt.NDArray[np.int64], spar
     for at, row in enumerate(rows):
         first, _, rest = row.partition(b",")
         begins, ends = _fields(rest.rstrip())
-        told = np.flatnonzero(~_are_zero(rest, begins, ends))
+        filled = np.flatnonzero(~_are_zero(rest, begins, ends))
         try:
-            values = np.array([float(rest[begins[column] : ends[column]]) for column in told], dtype=np.float64)
+            values = np.array([float(rest[begins[column] : ends[column]]) for column in filled], dtype=np.float64)
         except ValueError as problem:
             raise DataError(f"{name}, line {at + 2}", expected="numbers", got=str(problem), hint="fetch it again") from None
         if first.strip() != header[at]:
@@ -156,7 +156,7 @@ def _matrix(opened: Callable[[str], bytes]) -> tuple[npt.NDArray[np.int64], spar
             bad = values[~(values >= 0) | (values != np.floor(values))][0]
             raise DataError(f"{name}, line {at + 2}", expected="counts of synapses", got=f"{bad}", hint="fetch it again")
         data.append(values)
-        columns.append(told)
+        columns.append(filled)
         starts.append(starts[-1] + values.size)
     counts = np.concatenate(data)
     matrix = sparse.csr_array(
@@ -178,9 +178,9 @@ def _are_zero(line: bytes, begins: npt.NDArray[np.int64], ends: npt.NDArray[np.i
     return np.asarray((ends - begins == 3) & np.logical_and.reduce(list(spelt)))
 
 
-def _integers(told: list[bytes], where: str) -> npt.NDArray[np.int64]:
+def _integers(fields: list[bytes], where: str) -> npt.NDArray[np.int64]:
     try:
-        return np.array([int(one) for one in told], dtype=np.int64)
+        return np.array([int(one) for one in fields], dtype=np.int64)
     except ValueError as problem:
         raise DataError(where, expected="whole numbers", got=str(problem), hint="fetch it again") from None
 
@@ -189,10 +189,10 @@ def _totals(opened: Callable[[str], bytes], name: str, ids: npt.NDArray[np.int64
     """Axonal plus dendritic synapses of each neuron; NaN where the table lacks it."""
     rows = list(csv.reader(io.StringIO(opened(name).decode("utf-8-sig"))))
     try:
-        told = {int(row[0]): float(row[1]) + float(row[2]) for row in rows[1:] if row}
+        counts = {int(row[0]): float(row[1]) + float(row[2]) for row in rows[1:] if row}
     except (ValueError, IndexError) as problem:
         raise DataError(name, expected="an id and two counts a line", got=str(problem), hint="fetch it again") from None
-    totals = np.array([told.get(int(one), np.nan) for one in ids])
+    totals = np.array([counts.get(int(one), np.nan) for one in ids])
     if np.isnan(totals).mean() > 0.1:
         raise DataError(
             name, expected="the ids of the matrix", got=f"{np.isnan(totals).sum()} of {ids.size} missing", hint="fetch it again"
@@ -211,17 +211,17 @@ def _annotated(opened: Callable[[str], bytes], ids: npt.NDArray[np.int64], weigh
     for row in table:
         pair: list[int] = []
         for hemisphere in ("left", "right"):
-            told = _column(row, f"{hemisphere}_id", name, table.line_num)
-            if told != _NO_PAIR and not told.isdecimal():
+            entry = _column(row, f"{hemisphere}_id", name, table.line_num)
+            if entry != _NO_PAIR and not entry.isdecimal():
                 raise DataError(
-                    f"{name}, line {table.line_num}", expected=f"an id or '{_NO_PAIR}'", got=repr(told), hint="fetch it again"
+                    f"{name}, line {table.line_num}", expected=f"an id or '{_NO_PAIR}'", got=repr(entry), hint="fetch it again"
                 )
-            at = -1 if told == _NO_PAIR else place.get(int(told), -1)
+            at = -1 if entry == _NO_PAIR else place.get(int(entry), -1)
             pair.append(at)
             if at < 0:
                 continue
             if side[at] != "unknown":
-                raise DataError(f"{name}, line {table.line_num}", expected="each id once", got=told, hint="remove one of them")
+                raise DataError(f"{name}, line {table.line_num}", expected="each id once", got=entry, hint="remove one of them")
             side[at], kind[at] = hemisphere, _column(row, "celltype", name, table.line_num)
             words = _column(row, "additional_annotations", name, table.line_num).split(";")
             labels[at] = frozenset({word.strip() for word in words} - {"", _NO_LABEL})
@@ -240,7 +240,7 @@ def _annotated(opened: Callable[[str], bytes], ids: npt.NDArray[np.int64], weigh
 
 
 def _column(row: dict[str, Any], column: str, name: str, line: int) -> str:
-    told = row.get(column)
-    if told is None:
+    value = row.get(column)
+    if value is None:
         raise DataError(f"{name}, line {line}", expected=f"the column {column}", got="none", hint="fetch it again")
-    return str(told).strip()
+    return str(value).strip()

@@ -26,7 +26,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from ordinate.errors import ArgumentError, RefusedError
+from ordinate.arguments import check_integer
+from ordinate.errors import RefusedError
 from ordinate.reservoir.connectome.connectome import Connectome
 
 __all__ = ["NULLS", "mirrored", "mixing", "overlap", "random_edges", "relabelled", "rewired", "shuffled_weights", "swapped"]
@@ -38,7 +39,7 @@ def rewired(connectome: Connectome, *, seed: int, rounds: int = DEFAULT_ROUNDS) 
     """Edges rewired at random such that every neuron keeps its number of inputs and of outputs.
 
     Kept exactly: each neuron's in-degree and out-degree, the weights that it sends (so its output sum), the number of edges,
-    the self-loops where they are. No edge is doubled, no self-loop made.
+    the self-loops where they are. No edge is doubled, and there is no new self-loop.
 
     Args:
         connectome: what is rewired.
@@ -55,12 +56,11 @@ def rewired(connectome: Connectome, *, seed: int, rounds: int = DEFAULT_ROUNDS) 
     >>> bool((null.weights.sum(axis=1) == brain.weights.sum(axis=1)).all()), overlap(null, brain) < 0.2
     (True, True)
     """
-    if rounds < 1:
-        raise ArgumentError("rounds", expected="at least 1", got=rounds, hint="10 are plenty")
+    check_integer("rounds", rounds, minimum=1)
     pre, post, weights, loops = _edges(connectome)
     ends = post
-    for told in swapped(pre, post, connectome.num_neurons, rounds, np.random.default_rng(seed)):
-        ends = told
+    for after in swapped(pre, post, connectome.num_neurons, rounds, np.random.default_rng(seed)):
+        ends = after
     return connectome.with_weights(_matrix(connectome, pre, ends, weights) + loops, name=f"{connectome.name}, rewired ({seed})")
 
 
@@ -144,8 +144,8 @@ def mirrored(connectome: Connectome, *, seed: int = 0) -> Connectome:
     Raises:
         RefusedError: a connectome without homologous pairs.
 
-    >>> made = mirrored(Connectome.synthetic())
-    >>> bool((made.weights[made.mate][:, made.mate] != made.weights).nnz == 0)
+    >>> null = mirrored(Connectome.synthetic())
+    >>> bool((null.weights[null.mate][:, null.mate] != null.weights).nnz == 0)
     True
     """
     _pairs(connectome)
@@ -168,20 +168,22 @@ def random_edges(connectome: Connectome, *, seed: int) -> Connectome:
     >>> random_edges(brain, seed=0).num_synapses == brain.num_synapses
     True
     """
-    count, wanted = connectome.num_neurons, connectome.num_edges
+    count, num_edges = connectome.num_neurons, connectome.num_edges
     pairs = count * (count - 1)
-    if wanted > pairs:
-        raise RefusedError("connectome", expected=f"at most {pairs:,} edges", got=f"{wanted:,}", hint="remove its self-loops")
+    if num_edges > pairs:
+        raise RefusedError(
+            "connectome", expected=f"at most {pairs:,} edges", got=f"{num_edges:,}", hint="remove its self-loops"
+        )
     generator = np.random.default_rng(seed)
-    # an even draw of `wanted` of the N (N - 1) pairs; drawing all and taking a part at random is cheaper than not replacing
-    if wanted > pairs // 3:
-        keys = generator.permutation(pairs)[:wanted]
+    # an even draw of `num_edges` of the N (N - 1) pairs; drawing all and taking a part at random is cheaper than not replacing
+    if num_edges > pairs // 3:
+        keys = generator.permutation(pairs)[:num_edges]
     else:
         keys = np.zeros(0, dtype=np.int64)
-        while keys.size < wanted:
-            drawn = generator.integers(0, pairs, size=int(1.1 * (wanted - keys.size)) + 16)
+        while keys.size < num_edges:
+            drawn = generator.integers(0, pairs, size=int(1.1 * (num_edges - keys.size)) + 16)
             keys = np.unique(np.concatenate([keys, drawn]))
-        keys = generator.permutation(keys)[:wanted]
+        keys = generator.permutation(keys)[:num_edges]
     pre, other = np.divmod(keys, count - 1)
     post = other + (other >= pre)  # step over the diagonal
     dealt = generator.permutation(connectome.weights.data)
@@ -200,11 +202,11 @@ NULLS: dict[str, Callable[..., Connectome]] = {
 
 def _edges(connectome: Connectome) -> tuple[Any, Any, Any, sparse.csr_array]:
     """Pre, post and weight of each edge but self-loops, and those apart."""
-    told = sparse.coo_array(connectome.weights)
-    loop = told.row == told.col
-    pre, post = told.row.astype(np.int64), told.col.astype(np.int64)
-    loops = _matrix(connectome, pre[loop], post[loop], told.data[loop])
-    return pre[~loop], post[~loop], told.data[~loop], loops
+    edges = sparse.coo_array(connectome.weights)
+    loop = edges.row == edges.col
+    pre, post = edges.row.astype(np.int64), edges.col.astype(np.int64)
+    loops = _matrix(connectome, pre[loop], post[loop], edges.data[loop])
+    return pre[~loop], post[~loop], edges.data[~loop], loops
 
 
 def _matrix(connectome: Connectome, pre: Any, post: Any, weights: Any) -> sparse.csr_array:

@@ -77,25 +77,25 @@ def prove_orientation(
     sent = np.asarray(matrix.sum(axis=1)).ravel()[known]
     got = np.asarray(matrix.sum(axis=0)).ravel()[known]
     makes, receives = makes[known], receives[known]
-    told = Orientation(
+    orientation = Orientation(
         compared=int(known.sum()),
         row_excess=int((sent > makes).sum()),
         column_excess=int((got > receives).sum()),
         transposed_row_excess=int((sent > receives).sum()),
         transposed_column_excess=int((got > makes).sum()),
     )
-    if refuse and not told.fits:
-        if told.fits_transposed:
+    if refuse and not orientation.fits:
+        if orientation.fits_transposed:
             raise DataError(
                 source,
                 expected="rows that are presynaptic",
-                got=f"a transposed matrix: {told.row_excess} row sums exceed the outputs counted, none do the other way",
+                got=f"a transposed matrix: {orientation.row_excess} row sums exceed the outputs counted, none do the other way",
                 hint="transpose it, or fetch the file again",
             )
         raise DataError(
             source,
             expected="sums within the counted totals of inputs and outputs",
-            got=f"{told.row_excess} row sums above the outputs and {told.column_excess} column sums above the inputs",
+            got=f"{orientation.row_excess} row sums above outputs, {orientation.column_excess} column sums above inputs",
             hint="the matrix and the totals are of different neurons or versions: fetch them again",
         )
-    return told
+    return orientation

@@ -50,25 +50,25 @@ _LEXEME = re.compile(r"""\s*(?:(?P<sign>[&|!()])|"(?P<quoted>[^"]*)"|(?P<word>[^
 
 def words_of(connectome: Annotated, index: int) -> frozenset[str]:
     """Every word that a query may name one neuron by: its side, its kind, its labels."""
-    told = connectome.labels[index] | {str(connectome.side[index]), str(connectome.kind[index])}
-    return frozenset(told - {""})
+    words = connectome.labels[index] | {str(connectome.side[index]), str(connectome.kind[index])}
+    return frozenset(words - {""})
 
 
 def matching(query: str | Iterable[Any], connectome: Annotated, *, allow_empty: bool = False) -> npt.NDArray[np.int64]:
     """The sorted indices of the neurons that a query names; see `Connectome.select`."""
     if isinstance(query, str):
-        found = np.flatnonzero(_Reader(query, connectome, allow_empty).whole())
+        indices = np.flatnonzero(_Reader(query, connectome, allow_empty).whole())
     else:
-        found = _checked_indices(query, connectome.num_neurons)
-    if found.size == 0 and not allow_empty:
+        indices = _checked_indices(query, connectome.num_neurons)
+    if indices.size == 0 and not allow_empty:
         raise ArgumentError(
             "query", expected=f"at least one neuron of {connectome.name}", got=f"none for {query!r}", hint="loosen the query"
         )
-    return found
+    return indices
 
 
-def _checked_indices(told: Iterable[Any], count: int) -> npt.NDArray[np.int64]:
-    raw = np.asarray(told if isinstance(told, np.ndarray) else list(told))
+def _checked_indices(indices: Iterable[Any], count: int) -> npt.NDArray[np.int64]:
+    raw = np.asarray(indices if isinstance(indices, np.ndarray) else list(indices))
     if raw.dtype == np.bool_ and raw.shape == (count,):
         return np.flatnonzero(raw)
     if raw.size == 0:
@@ -77,8 +77,7 @@ def _checked_indices(told: Iterable[Any], count: int) -> npt.NDArray[np.int64]:
         raise ArgumentError(
             "query",
             expected=f"a query, a mask [{count}], or indices from 0 to {count - 1}",
-            got=repr(told)[:60],
-            hint="mend it",
+            got=repr(indices)[:60],
         )
     return np.unique(raw).astype(np.int64)
 
@@ -149,17 +148,21 @@ class _Reader:
         return self._word(self.lexemes.pop(0)[0])
 
     def _word(self, word: str) -> Mask:
-        told = self.connectome
-        mask = (told.side == word) | (told.kind == word) | np.array([word in labels for labels in told.labels], dtype=bool)
+        connectome = self.connectome
+        mask = (
+            (connectome.side == word)
+            | (connectome.kind == word)
+            | np.array([word in labels for labels in connectome.labels], dtype=bool)
+        )
         if not mask.any() and not self.unknown_allowed and word not in ("left", "right", "unknown"):
-            known = sorted(set(told.kind) | set(told.side) | set().union(*told.labels) - {""})
+            known = sorted(set(connectome.kind) | set(connectome.side) | set().union(*connectome.labels) - {""})
             near = difflib.get_close_matches(word, known, n=1, cutoff=0.5)
             raise UnknownNameError(
                 "query",
-                expected=f"a word that some neuron of {told.name} carries",
+                expected=f"a word that some neuron of {connectome.name} carries",
                 got=word,
                 hint=f'did you mean "{near[0]}"?'
                 if near
-                else f"its kinds are {', '.join(sorted(set(told.kind) - {''})) or 'none'}",
+                else f"its kinds are {', '.join(sorted(set(connectome.kind) - {''})) or 'none'}",
             )
         return np.asarray(mask)

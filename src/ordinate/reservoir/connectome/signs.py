@@ -1,10 +1,11 @@
 """Who excites and who inhibits. Electron microscopy counts synapses; it does not say what they release.
 
-So a sign is always an assumption, and each connectome made here writes into its `assumptions` which one it was.
+So a sign is always an assumption, and each connectome from here says in its `assumptions` which one it is.
 """
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -12,10 +13,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from ordinate.arguments import check_number
 from ordinate.errors import ArgumentError, ShapeError
 from ordinate.reservoir.connectome.connectome import Connectome
 
-__all__ = ["dale", "given", "positive", "random_signs"]
+__all__ = ["dale", "known_signs", "positive", "random_signs"]
 
 
 def positive(connectome: Connectome) -> Connectome:
@@ -43,15 +45,14 @@ def dale(connectome: Connectome, inhibitory: float | str | Any, *, seed: int | N
     """
     count = connectome.num_neurons
     if isinstance(inhibitory, int | float):
-        if not 0 <= inhibitory <= 1:
-            raise ArgumentError("inhibitory", expected="a fraction between 0 and 1", got=inhibitory, hint="choose another")
+        check_number("inhibitory", inhibitory, minimum=0, maximum=1)
         if seed is None:
             raise ArgumentError("seed", expected="a seed, for neurons are drawn", got="none", hint="give seed=0")
         chosen = np.random.default_rng(seed).permutation(count)[: round(inhibitory * count)]
         what = f"{chosen.size:,} of {count:,} neurons, drawn from seed {seed}, inhibit and all others excite"
     else:
         chosen = connectome.select(inhibitory)
-        named = f'"{inhibitory}"' if isinstance(inhibitory, str) else "those given"
+        named = f'"{inhibitory}"' if isinstance(inhibitory, str) else "by index"
         what = f"{chosen.size:,} neurons ({named}) inhibit and all others excite"
     sign = np.ones(count, dtype=np.int64)
     sign[chosen] = -1
@@ -69,12 +70,11 @@ def random_signs(connectome: Connectome, *, negative: float = 0.5, seed: int) ->
     Raises:
         ArgumentError: a chance outside 0 .. 1.
 
-    >>> made = random_signs(Connectome.synthetic(), seed=0)
-    >>> bool((made.weights.data < 0).any() and (made.weights.data > 0).any())
+    >>> signed = random_signs(Connectome.synthetic(), seed=0)
+    >>> bool((signed.weights.data < 0).any() and (signed.weights.data > 0).any())
     True
     """
-    if not 0 <= negative <= 1:
-        raise ArgumentError("negative", expected="a chance between 0 and 1", got=negative, hint="choose another")
+    check_number("negative", negative, minimum=0, maximum=1)
     weights = _widened(abs(connectome.weights))
     drawn = np.random.default_rng(seed).random(weights.nnz) < negative
     return _signed(
@@ -84,7 +84,7 @@ def random_signs(connectome: Connectome, *, negative: float = 0.5, seed: int) ->
     )
 
 
-def given(connectome: Connectome, signs: npt.ArrayLike) -> Connectome:
+def known_signs(connectome: Connectome, signs: npt.ArrayLike) -> Connectome:
     """Signs that are known from elsewhere, such as predicted transmitters.
 
     Args:
@@ -95,22 +95,31 @@ def given(connectome: Connectome, signs: npt.ArrayLike) -> Connectome:
         ShapeError: not one a neuron.
         ArgumentError: anything but +1 and -1.
 
-    >>> given(Connectome([[0, 2], [1, 0]]), [1, -1]).weights.toarray().tolist()
+    >>> known_signs(Connectome([[0, 2], [1, 0]]), [1, -1]).weights.toarray().tolist()
     [[0, 2], [-1, 0]]
     """
-    told = np.asarray(signs)
-    if told.shape != (connectome.num_neurons,):
-        raise ShapeError("signs", expected=f"[{connectome.num_neurons}]", got=str(list(told.shape)), hint="one sign a neuron")
-    if not np.isin(told, (-1, 1)).all():
-        raise ArgumentError("signs", expected="+1 and -1", got=str(told[~np.isin(told, (-1, 1))][0]), hint="decide each")
-    weights = _by_sender(abs(connectome.weights), told.astype(np.int64))
-    return _signed(connectome, weights, f"{int((told < 0).sum()):,} neurons inhibit, as given")
+    sign = np.asarray(signs)
+    if sign.shape != (connectome.num_neurons,):
+        raise ShapeError("signs", expected=f"[{connectome.num_neurons}]", got=str(list(sign.shape)), hint="one sign a neuron")
+    if not np.isin(sign, (-1, 1)).all():
+        raise ArgumentError("signs", expected="+1 and -1", got=str(sign[~np.isin(sign, (-1, 1))][0]))
+    weights = _by_sender(abs(connectome.weights), sign.astype(np.int64))
+    return _signed(connectome, weights, f"{int((sign < 0).sum()):,} neurons inhibit, by known signs")
+
+
+def __getattr__(name: str) -> Any:
+    if name == "given":
+        warnings.warn(
+            "signs.given is now signs.known_signs; the old name goes with the next release", DeprecationWarning, stacklevel=2
+        )
+        return known_signs
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def _signed(connectome: Connectome, weights: sparse.csr_array, what: str) -> Connectome:
-    made = connectome.with_weights(weights, name=f"{connectome.name}, signed")
-    others = tuple(told for told in connectome.assumptions if "excite" not in told and "inhibit" not in told)
-    return replace(made, assumptions=(*others, what))
+    signed = connectome.with_weights(weights, name=f"{connectome.name}, signed")
+    others = tuple(sentence for sentence in connectome.assumptions if "excite" not in sentence and "inhibit" not in sentence)
+    return replace(signed, assumptions=(*others, what))
 
 
 def _by_sender(weights: sparse.csr_array, sign: npt.NDArray[np.int64]) -> sparse.csr_array:

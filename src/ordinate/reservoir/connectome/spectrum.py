@@ -1,6 +1,6 @@
 """The leading eigenvalue of a directed matrix, and its spectral radius.
 
-A connectome is not symmetric. A symmetric solver (`eigsh`, `eigvalsh`) given one reads half of it and returns another number
+A connectome is not symmetric. A symmetric solver (`eigsh`, `eigvalsh`) reads half of it and returns another number
 without a word: 417 in place of 297 for the larval brain. Here it is always the general problem, solved on the sparse matrix.
 """
 
@@ -21,7 +21,7 @@ _DENSE_UP_TO = 200
 
 _DENSE_RESCUE_UP_TO = 4000
 
-# (eigenvalues, basis, restarts): one alone is soon found where it stands apart from a dense disc of others, as in any large
+# (eigenvalues, basis, restarts): one alone converges soon where it stands apart from a dense disc of others, as in any large
 # random graph; several, where the leading ones come in rings of one size
 _TRIES = ((1, 40, 300), (6, 20, None), (6, 120, None))
 
@@ -52,9 +52,11 @@ def leading_eigenvalue(weights: Any) -> complex:
     matrix = sparse.csr_array(weights).astype(np.float64)
     leading: complex = 0.0
     for inside in cyclic_components(matrix):
-        told = complex(matrix[inside[0], inside[0]]) if inside.size == 1 else leading_pair(matrix[inside][:, inside], False)[0]
-        if abs(told) > abs(leading):
-            leading = told
+        eigenvalue = (
+            complex(matrix[inside[0], inside[0]]) if inside.size == 1 else leading_pair(matrix[inside][:, inside], False)[0]
+        )
+        if abs(eigenvalue) > abs(leading):
+            leading = eigenvalue
     return leading
 
 
@@ -74,13 +76,15 @@ def leading_pair(matrix: sparse.csr_array, vectors: bool) -> tuple[complex, npt.
     if count <= _DENSE_UP_TO:
         return _dense(matrix, vectors)
     start = np.random.default_rng(0).random(count)  # a start of ones is blind to what adds up to nothing
-    for wanted, basis, restarts in _TRIES:
+    for number, basis, restarts in _TRIES:
         limit = restarts or 10 * count
         try:
-            found = linalg.eigs(matrix, k=wanted, which="LM", v0=start, ncv=basis, maxiter=limit, return_eigenvectors=vectors)
+            solution = linalg.eigs(
+                matrix, k=number, which="LM", v0=start, ncv=basis, maxiter=limit, return_eigenvectors=vectors
+            )
         except linalg.ArpackNoConvergence:
             continue
-        values, right = found if vectors else (found, None)
+        values, right = solution if vectors else (solution, None)
         at = int(np.argmax(np.abs(values)))
         return complex(values[at]), None if right is None else right[:, at]
     if count <= _DENSE_RESCUE_UP_TO:

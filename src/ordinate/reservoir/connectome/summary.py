@@ -70,8 +70,8 @@ def leading_mode(connectome: Connectome) -> LeadingMode:
     shares = squared / squared.sum()
 
     def grouped(words: npt.NDArray[np.str_]) -> dict[str, float]:
-        told = {str(word): float(shares[words == word].sum()) for word in np.unique(words)}
-        return dict(sorted(told.items(), key=lambda pair: -pair[1]))
+        sums = {str(word): float(shares[words == word].sum()) for word in np.unique(words)}
+        return dict(sorted(sums.items(), key=lambda pair: -pair[1]))
 
     return LeadingMode(eigenvalue, shares, grouped(connectome.kind), grouped(connectome.side), float(1 / (shares**2).sum()))
 
@@ -133,8 +133,8 @@ class Summary:
 def summarise(connectome: Connectome) -> Summary:
     """Count what a connectome holds, and solve for its leading mode.
 
-    >>> told = summarise(Connectome.synthetic())
-    >>> told.neurons, told.pairs, told.kinds["ascending"]
+    >>> summary = summarise(Connectome.synthetic())
+    >>> summary.neurons, summary.pairs, summary.kinds["ascending"]
     (100, 50, {'left': 4, 'right': 4, 'unknown': 0})
     """
     weights = abs(connectome.weights.astype(np.float64))
@@ -184,8 +184,8 @@ def summary_figure(connectome: Connectome, summary: Summary) -> Any:
     figure = Figure(figsize=(11.5, 5.4), layout="constrained")
     FigureCanvasAgg(figure)
     left, right = figure.subplots(1, 2, width_ratios=(1.15, 1))
-    shown = np.where(between > 0, between, np.nan)
-    picture = left.imshow(shown, norm=LogNorm(vmin=1, vmax=max(2.0, float(between.max()))), cmap="viridis")
+    visible = np.where(between > 0, between, np.nan)
+    picture = left.imshow(visible, norm=LogNorm(vmin=1, vmax=max(2.0, float(between.max()))), cmap="viridis")
     left.set_xticks(range(len(kinds)), names, rotation=90, fontsize=8)
     left.set_yticks(range(len(kinds)), names, fontsize=8)
     left.set_xlabel("to (postsynaptic)")

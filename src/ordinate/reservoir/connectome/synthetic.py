@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ordinate.errors import ArgumentError
+from ordinate.arguments import check_integer, check_number
 
 __all__ = ["draw_synthetic"]
 
@@ -46,13 +46,9 @@ def draw_synthetic(seed: int = 0, *, num_pairs: int = 50, symmetry: float = 0.8,
     >>> fields["ids"].size, sorted(set(fields["kind"].tolist()))
     (100, ['ascending', 'descending', 'interneuron', 'sensory'])
     """
-    for name, value, fine, expected in (
-        ("num_pairs", num_pairs, num_pairs >= 10, "at least 10"),
-        ("symmetry", symmetry, 0 <= symmetry <= 1, "between 0 and 1"),
-        ("mean_count", mean_count, mean_count >= 1, "at least 1"),
-    ):
-        if not fine:
-            raise ArgumentError(name, expected=expected, got=value, hint="choose another")
+    check_integer("num_pairs", num_pairs, minimum=10)
+    check_number("symmetry", symmetry, minimum=0, maximum=1)
+    check_number("mean_count", mean_count, minimum=1)
     generator = np.random.default_rng(seed)
     bounds = np.round(np.cumsum([0, *_PARTS.values()]) * num_pairs / sum(_PARTS.values())).astype(int)
     kind = np.concatenate([[name] * (bounds[at + 1] - bounds[at]) for at, name in enumerate(_PARTS)])

@@ -48,7 +48,7 @@ def _sigmoid(x):  # type: ignore[no-untyped-def]
 
 @_jit
 def _relu(x):  # type: ignore[no-untyped-def]
-    return np.float32(0) if x < 0 else x  # NaN stays NaN, and is found
+    return np.float32(0) if x < 0 else x  # NaN stays NaN, and is reported
 
 
 @_jit
@@ -176,14 +176,14 @@ def tile_of_sequences(activation: str, width: int) -> Any:
             for row in range(order.size):
                 neuron = order[row]
                 tile(starts[row], stops[row], indices, counts, now, factor[neuron], gains, bias[neuron], arriving, neuron)
-            shown = inputs[t]
+            signal = inputs[t]
             for row in range(rows.size):
                 tile_onto(
                     row_starts[row],
                     row_starts[row + 1],
                     channels,
                     strengths,
-                    shown,
+                    signal,
                     np.float32(1),
                     gains,
                     np.float32(0),
@@ -337,8 +337,8 @@ def _tiles(batch: int) -> list[int]:
     return [widest] * (batch // widest) + last
 
 
-def _side_by_side(told: Float32Array, width: int) -> Float32Array:
+def _side_by_side(sequences: Float32Array, width: int) -> Float32Array:
     """[B, ...] as [..., width]: sequences next to each other, zeros where the batch is narrower than the tile."""
-    made = np.zeros((*told.shape[1:], width), dtype=np.float32)
-    made[..., : told.shape[0]] = np.moveaxis(told, 0, -1)
-    return made
+    tile = np.zeros((*sequences.shape[1:], width), dtype=np.float32)
+    tile[..., : sequences.shape[0]] = np.moveaxis(sequences, 0, -1)
+    return tile

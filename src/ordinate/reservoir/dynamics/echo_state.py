@@ -56,7 +56,7 @@ def echo_state(
 
     Raises:
         ArgumentError: a reservoir with noise, or no steps.
-        RefusedError: dynamics with hidden state and no states given.
+        RefusedError: dynamics with hidden state without `states`.
 
     Source: Jaeger 2001, GMD report 148, definition 1.
 
@@ -66,14 +66,14 @@ def echo_state(
     >>> echo_state(calm, [[0.1]] * 40).holds
     True
     """
-    told = np.asarray(inputs, dtype=reservoir.dtype)
-    distances = _distances(reservoir, told, np.array([reservoir.gain]), states, seed)[0]
+    signal = np.asarray(inputs, dtype=reservoir.dtype)
+    distances = _distances(reservoir, signal, np.array([reservoir.gain]), states, seed)[0]
     return EchoState(distances, bool(distances[-1] <= tolerance * distances[0]), float(_rate(distances)))
 
 
 def contraction_rates(reservoir: Reservoir, inputs: Array, gains: Array, *, seed: int = 0) -> npt.NDArray[np.float64]:
     """The rate of `echo_state` at each of several gains [G], in one batch."""
-    return np.array([_rate(told) for told in _distances(reservoir, inputs, gains, None, seed)])
+    return np.array([_rate(distances) for distances in _distances(reservoir, inputs, gains, None, seed)])
 
 
 def _distances(
@@ -84,7 +84,7 @@ def _distances(
         raise ArgumentError("reservoir", expected="no noise", got=f"noise {reservoir.noise:g}", hint="make one without")
     if inputs.ndim != 2 or not len(inputs):
         expected = f"[T, {reservoir.num_channels}], T at least 1"
-        raise ShapeError("inputs", expected=expected, got=str(list(inputs.shape)), hint="give one sequence")
+        raise ShapeError("inputs", expected=expected, got=str(list(inputs.shape)))
     first, second = _drawn(reservoir, seed) if states is None else states
     count = gains.size
 
@@ -94,8 +94,8 @@ def _distances(
     now = State(
         paired(first.activity, second.activity), tuple(paired(a, b) for a, b in zip(first.hidden, second.hidden, strict=True))
     )
-    told = reservoir.run(np.broadcast_to(inputs, (2 * count, *inputs.shape)), state=now, gain=np.concatenate([gains, gains]))
-    every = np.concatenate([now.activity[:, None], told], axis=1).astype(np.float64)
+    driven = reservoir.run(np.broadcast_to(inputs, (2 * count, *inputs.shape)), state=now, gain=np.concatenate([gains, gains]))
+    every = np.concatenate([now.activity[:, None], driven], axis=1).astype(np.float64)
     return np.sqrt(((every[:count] - every[count:]) ** 2).mean(axis=-1))
 
 

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ordinate.errors import ArgumentError, ArgumentTypeError
+from ordinate.arguments import check_integer, check_number
+from ordinate.errors import ArgumentTypeError
 from ordinate.reservoir.connectome.connectome import Connectome
 
 __all__ = ["channel_weights", "random_input_weights"]
@@ -34,9 +35,9 @@ def channel_weights(connectome: Connectome, inputs: Iterable[Any]) -> Array:
         raise ArgumentTypeError(
             "inputs", expected="a list of queries, one a channel", got="one string", hint=f"pass [{inputs!r}]"
         )
-    told = list(inputs)
-    weights = np.zeros((len(told), connectome.num_neurons))
-    for channel, neurons in enumerate(told):
+    queries = list(inputs)
+    weights = np.zeros((len(queries), connectome.num_neurons))
+    for channel, neurons in enumerate(queries):
         weights[channel, connectome.select(neurons)] = 1
     return weights
 
@@ -66,13 +67,9 @@ def random_input_weights(
     >>> random_input_weights(Connectome.synthetic(), 2, neurons="sensory", scale=0.5).shape
     (2, 100)
     """
-    for name, value, fine, expected in (
-        ("num_channels", num_channels, num_channels >= 1, "at least 1"),
-        ("scale", scale, np.isfinite(scale) and scale > 0, "a positive number"),
-        ("density", density, 0 < density <= 1, "above 0, up to 1"),
-    ):
-        if not fine:
-            raise ArgumentError(name, expected=expected, got=value, hint="choose another")
+    check_integer("num_channels", num_channels, minimum=1)
+    check_number("scale", scale, above=0)
+    check_number("density", density, above=0, maximum=1)
     hearing = np.arange(connectome.num_neurons) if neurons is None else connectome.select(neurons)
     generator = np.random.default_rng(seed)
     weights = np.zeros((num_channels, connectome.num_neurons))

@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from ordinate.errors import ArgumentError, ArgumentTypeError, UnknownNameError
+from ordinate.arguments import check_choice
+from ordinate.errors import ArgumentError, ArgumentTypeError
 from ordinate.reservoir.dynamics.interface import State, Wiring
 
 __all__ = ["ACTIVATIONS", "BOUNDED", "LeakyRate"]
@@ -37,7 +38,7 @@ class LeakyRate:
     Args:
         leak_rate: a, in (0, 1]; a number, or one a neuron [N].
         activation: f: "tanh", "sigmoid", "relu", "identity", "threshold", or a function of arrays.
-        bias: a number, or one a neuron [N]; nothing is added that is not given here.
+        bias: a number, or one a neuron [N]; nothing else is added.
 
     Raises:
         ArgumentError: a leak rate outside (0, 1], or a bias that is not finite.
@@ -59,22 +60,16 @@ class LeakyRate:
         if not ((leak > 0) & (leak <= 1)).all():
             raise ArgumentError("leak_rate", expected="above 0, up to 1", got=repr(self.leak_rate)[:60], hint="1 is no leak")
         if not np.isfinite(np.asarray(self.bias, dtype=np.float64)).all():
-            raise ArgumentError("bias", expected="finite numbers", got=repr(self.bias)[:60], hint="mend it")
+            raise ArgumentError("bias", expected="finite numbers", got=repr(self.bias)[:60])
         if isinstance(self.activation, str):
-            if self.activation not in ACTIVATIONS:
-                raise UnknownNameError(
-                    "activation",
-                    expected=f"one of {', '.join(ACTIVATIONS)}, or a function",
-                    got=self.activation,
-                    hint="choose one",
-                )
+            check_choice("activation", self.activation, ACTIVATIONS)
         elif not callable(self.activation):
-            raise ArgumentTypeError("activation", expected="a name or a function", got=repr(self.activation), hint="choose one")
+            raise ArgumentTypeError("activation", expected="a name or a function", got=repr(self.activation))
 
     def __repr__(self) -> str:
-        told = {"leak_rate": self.leak_rate, "activation": self.activation, "bias": self.bias}
-        shown = {name: "[...]" if np.ndim(value) else value for name, value in told.items()}  # type: ignore[arg-type]
-        return f"LeakyRate({', '.join(f'{name}={value!r}' for name, value in shown.items())})"
+        settings = {"leak_rate": self.leak_rate, "activation": self.activation, "bias": self.bias}
+        short = {name: "[...]" if np.ndim(value) else value for name, value in settings.items()}  # type: ignore[arg-type]
+        return f"LeakyRate({', '.join(f'{name}={value!r}' for name, value in short.items())})"
 
     @property
     def function(self) -> Callable[[Array], Array]:

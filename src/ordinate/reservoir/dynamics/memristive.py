@@ -19,6 +19,7 @@ import numpy.typing as npt
 from scipy import sparse, special
 from scipy.sparse import csgraph, linalg
 
+from ordinate.arguments import check_number
 from ordinate.errors import ArgumentError, RefusedError
 from ordinate.reservoir.connectome.connectome import Connectome
 from ordinate.reservoir.dynamics.interface import State
@@ -79,9 +80,7 @@ class Memristive:
 
     def __post_init__(self) -> None:
         for name in ("step_s", "time_constant_s", "switches", "on_s", "off_s"):
-            value = getattr(self, name)
-            if not (np.isfinite(value) and value > 0):
-                raise ArgumentError(name, expected="a positive number", got=value, hint="choose another")
+            check_number(name, getattr(self, name), above=0)
         if self.step_s > self.time_constant_s:
             raise ArgumentError(
                 "step_s",
@@ -89,10 +88,9 @@ class Memristive:
                 got=self.step_s,
                 hint="take shorter steps",
             )
-        if not 0 <= self.switches_on <= self.switches:
-            raise ArgumentError("switches_on", expected=f"0 to {self.switches:g}", got=self.switches_on, hint="choose another")
+        check_number("switches_on", self.switches_on, minimum=0, maximum=self.switches)
         if not 0 <= self.spread < 0.3:
-            raise ArgumentError("spread", expected="from 0 to .3, for devices must conduct", got=self.spread, hint="lower it")
+            raise ArgumentError("spread", expected="from 0 to .3, for devices must conduct", got=self.spread)
 
     def start(self, wiring: Any, shape: tuple[int, ...]) -> State:
         """No voltage. Hidden: of each pair its switches on, [..., P], and its six properties, [6, P] or [B, 6, P]."""
@@ -125,8 +123,8 @@ class Memristive:
             voltage, on = self._one(circuit, state.activity, state.hidden[0], state.hidden[1], drive, generator)
             return State(voltage.astype(wiring.dtype), (on, state.hidden[1]))
         every = [
-            self._one(circuit, *told, generator)
-            for told in zip(state.activity, state.hidden[0], state.hidden[1], drive, strict=True)
+            self._one(circuit, *one, generator)
+            for one in zip(state.activity, state.hidden[0], state.hidden[1], drive, strict=True)
         ]
         voltages = np.stack([voltage for voltage, _ in every]).astype(wiring.dtype)
         return State(voltages, (np.stack([on for _, on in every]), state.hidden[1]))
@@ -155,14 +153,14 @@ class Memristive:
 
 
 class _Circuit:
-    """The nodes and pairs of a network: which are held, which float free."""
+    """The nodes and pairs of a network: which have a fixed voltage, which float free."""
 
     def __init__(self, wiring: Any, ground: Any) -> None:
         connectome: Connectome = wiring.connectome
         self.one, self.other, member = _pairs(connectome)
-        held = np.flatnonzero((wiring.input_weights != 0).any(axis=0))
+        driven = np.flatnonzero((wiring.input_weights != 0).any(axis=0))
         grounded = connectome.select(ground)
-        both = np.intersect1d(held, grounded)
+        both = np.intersect1d(driven, grounded)
         if both.size:
             raise ArgumentError(
                 "ground",
@@ -171,16 +169,16 @@ class _Circuit:
                 hint="ground others",
             )
         fixed = np.zeros(connectome.num_neurons, dtype=bool)
-        fixed[held] = fixed[grounded] = True
-        # what no wire joins to a held node has no voltage of its own: it stays at 0
+        fixed[driven] = fixed[grounded] = True
+        # what no wire joins to a node of fixed voltage has no voltage of its own: it stays at 0
         joined = np.isin(member, np.unique(member[fixed]))
-        self.held, self.count = held, connectome.num_neurons
+        self.driven, self.count = driven, connectome.num_neurons
         self.free = np.flatnonzero(~fixed & joined)
 
     def solve(self, conductance: Array, drive: Array, before: Array) -> Array:
         """The voltages [N] at which no current is lost at a free node."""
         voltage = np.zeros(self.count)
-        voltage[self.held] = drive[self.held]
+        voltage[self.driven] = drive[self.driven]
         if not self.free.size:
             return voltage
         ends = np.concatenate([self.one, self.other]), np.concatenate([self.other, self.one])

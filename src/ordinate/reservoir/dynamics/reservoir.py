@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from ordinate.arguments import check_choice, check_number
 from ordinate.errors import ArgumentError, ArgumentTypeError, RefusedError, ShapeError
 from ordinate.extras import install_command
 from ordinate.reservoir.connectome.connectome import Connectome
@@ -111,9 +112,9 @@ class Reservoir:
         self.connectome = connectome
         self.dtype = np.dtype(dtype)
         if self.dtype not in (np.float32, np.float64):
-            raise ArgumentTypeError("dtype", expected="float32 or float64", got=str(self.dtype), hint="choose one")
+            raise ArgumentTypeError("dtype", expected="float32 or float64", got=str(self.dtype))
         if inputs is not None and input_weights is not None:
-            raise ArgumentError("inputs", expected="inputs or input_weights", got="both", hint="leave one out")
+            raise ArgumentError("inputs", expected="inputs or input_weights", got="both")
         if inputs is not None:
             input_weights = channel_weights(connectome, inputs)
         elif input_weights is None:
@@ -124,13 +125,13 @@ class Reservoir:
             input_weights = np.zeros((0, connectome.num_neurons))
         self.input_weights = self._matrix("input_weights", input_weights)
         self.feedback_weights = None if feedback_weights is None else self._matrix("feedback_weights", feedback_weights)
-        told = {"leak_rate": leak_rate, "activation": activation, "bias": bias}
-        given = {name: value for name, value in told.items() if value is not None}
-        if dynamics is not None and given:
+        settings = {"leak_rate": leak_rate, "activation": activation, "bias": bias}
+        chosen = {name: value for name, value in settings.items() if value is not None}
+        if dynamics is not None and chosen:
             raise ArgumentError(
-                "dynamics", expected=f"no {' or '.join(given)} beside it", got="both", hint="give them to the dynamics itself"
+                "dynamics", expected=f"no {' or '.join(chosen)} beside it", got="both", hint="give them to the dynamics itself"
             )
-        self.dynamics = LeakyRate(**given) if dynamics is None else dynamics  # type: ignore[arg-type]
+        self.dynamics = LeakyRate(**chosen) if dynamics is None else dynamics  # type: ignore[arg-type]
         for name in ("leak_rate", "bias"):
             if np.shape(getattr(self.dynamics, name, 0.0)) not in ((), (connectome.num_neurons,)):
                 raise ShapeError(
@@ -139,19 +140,15 @@ class Reservoir:
                     got=str(list(np.shape(getattr(self.dynamics, name)))),
                     hint="one value a neuron",
                 )
-        if not np.isfinite(gain):
-            raise ArgumentError("gain", expected="a finite number", got=gain, hint="choose another")
-        if not (np.isfinite(noise) and noise >= 0):
-            raise ArgumentError("noise", expected="a standard deviation, 0 or more", got=noise, hint="choose another")
-        self.gain, self.noise = float(gain), float(noise)
+        self.gain, self.noise = check_number("gain", gain), check_number("noise", noise, minimum=0)
         self.impl = _chosen_impl(impl, self.dynamics, self.dtype)
 
-    def _matrix(self, name: str, told: npt.ArrayLike) -> Array:
-        matrix = np.array(told, dtype=self.dtype, ndmin=2)
+    def _matrix(self, name: str, values: npt.ArrayLike) -> Array:
+        matrix = np.array(values, dtype=self.dtype, ndmin=2)
         if matrix.ndim != 2 or matrix.shape[1] != self.num_neurons:
             raise ShapeError(name, expected=f"[*, {self.num_neurons}]", got=str(list(matrix.shape)), hint="one column a neuron")
         if not np.isfinite(matrix).all():
-            raise ArgumentError(name, expected="finite numbers", got="NaN or infinity", hint="mend it")
+            raise ArgumentError(name, expected="finite numbers", got="NaN or infinity")
         matrix.flags.writeable = False
         return matrix
 
@@ -214,9 +211,9 @@ class Reservoir:
         Raises:
             As `run`.
         """
-        told = np.asarray(inputs, dtype=self.dtype)
+        now = np.asarray(inputs, dtype=self.dtype)
         fed = None if feedback is None else np.asarray(feedback, dtype=self.dtype)[..., None, :]
-        return self._run_checked(told[..., None, :], state, None, None, fed, seed)[1]
+        return self._run_checked(now[..., None, :], state, None, None, fed, seed)[1]
 
     def run(
         self,
@@ -233,7 +230,7 @@ class Reservoir:
         Args:
             inputs: [T, F], or [B, T, F] for a batch of sequences.
             state: where to start; at rest by default, in every call.
-            record: a query or indices of the neurons whose activity is wanted, in ascending order; all by default.
+            record: a query or indices of the neurons to record, in ascending order; all by default.
             gain: in place of the reservoir's own; a number, or one for each sequence of the batch [B].
             teacher: with `feedback_weights`, the outputs as they should be, [T, O] or [B, T, O]: step t is fed back
                 teacher[t-1], and step 0 zeros (teacher forcing).
@@ -260,12 +257,12 @@ class Reservoir:
         seed: Seed = None,
     ) -> tuple[Array, State]:
         """As `run`, and the state after the last step, from which another call goes on exactly."""
-        told = np.asarray(inputs, dtype=self.dtype)
+        signal = np.asarray(inputs, dtype=self.dtype)
         fed = None
         if teacher is not None:
-            shown = np.asarray(teacher, dtype=self.dtype)
-            fed = np.concatenate([np.zeros_like(shown[..., :1, :]), shown[..., :-1, :]], axis=-2)
-        return self._run_checked(told, state, record, gain, fed, seed)
+            outputs = np.asarray(teacher, dtype=self.dtype)
+            fed = np.concatenate([np.zeros_like(outputs[..., :1, :]), outputs[..., :-1, :]], axis=-2)
+        return self._run_checked(signal, state, record, gain, fed, seed)
 
     def generate(
         self,
@@ -306,33 +303,33 @@ class Reservoir:
         fed_back = self.feedback_weights is not None
         if inputs is not None and not fed_back:
             raise ArgumentError("inputs", expected="none, for the outputs are the inputs", got="some", hint="leave them out")
-        shown = np.zeros((*lead, steps, 0), dtype=self.dtype) if inputs is None else np.asarray(inputs, dtype=self.dtype)
-        if shown.shape[-2:] != (steps, self.num_channels if fed_back else 0) or shown.shape[:-2] != lead:
+        external = np.zeros((*lead, steps, 0), dtype=self.dtype) if inputs is None else np.asarray(inputs, dtype=self.dtype)
+        if external.shape[-2:] != (steps, self.num_channels if fed_back else 0) or external.shape[:-2] != lead:
             raise ShapeError(
                 "inputs",
                 expected=f"{[*lead, steps, self.num_channels]}",
-                got=str(list(shown.shape)),
+                got=str(list(external.shape)),
                 hint="one input a step and channel",
             )
-        wanted = (*lead, len(self.feedback_weights) if self.feedback_weights is not None else self.num_channels)
+        fits = (*lead, len(self.feedback_weights) if self.feedback_weights is not None else self.num_channels)
         outputs: list[Array] = []
         states: list[Array] = []
 
         def put_out(current: State) -> Array:
-            told = np.asarray(readout(current.activity[..., kept]), dtype=self.dtype)
-            if told.shape != wanted:
+            outcome = np.asarray(readout(current.activity[..., kept]), dtype=self.dtype)
+            if outcome.shape != fits:
                 raise ShapeError(
                     "readout",
-                    expected=f"outputs {list(wanted)}",
-                    got=str(list(told.shape)),
+                    expected=f"outputs {list(fits)}",
+                    got=str(list(outcome.shape)),
                     hint="one output a channel it feeds",
                 )
-            return told
+            return outcome
 
         output = put_out(now)
         for t in range(steps):
             if fed_back:
-                now = self._run_checked(shown[..., t : t + 1, :], now, None, gain, output[..., None, :], generator, at=t)[1]
+                now = self._run_checked(external[..., t : t + 1, :], now, None, gain, output[..., None, :], generator, at=t)[1]
                 output = put_out(now)
                 outputs.append(output)
             else:
@@ -341,7 +338,7 @@ class Reservoir:
                 output = put_out(now)
             states.append(now.activity[..., kept])
         if not steps:
-            return Generated(np.zeros((*lead, 0, wanted[-1])), np.zeros((*lead, 0, kept.size), dtype=self.dtype), now)
+            return Generated(np.zeros((*lead, 0, fits[-1])), np.zeros((*lead, 0, kept.size), dtype=self.dtype), now)
         return Generated(np.stack(outputs, axis=-2), np.stack(states, axis=-2), now)
 
     # --- inside --------------------------------------------------------------------------------------------------------
@@ -377,7 +374,6 @@ class Reservoir:
                 "teacher",
                 expected="feedback exactly where there are feedback_weights",
                 got="none" if fed is None else "some",
-                hint="give both or neither",
             )
         if (
             fed is not None
@@ -408,23 +404,23 @@ class Reservoir:
     def _begun(self, state: State | Array | None, batch: int | None) -> State:
         if state is None:
             return self.initial_state(batch)
-        told = state if isinstance(state, State) else State(np.asarray(state, dtype=self.dtype))
+        begun = state if isinstance(state, State) else State(np.asarray(state, dtype=self.dtype))
         shape = (self.num_neurons,) if batch is None else (batch, self.num_neurons)
-        if told.activity.shape != shape:
+        if begun.activity.shape != shape:
             raise ShapeError(
-                "state", expected=str(list(shape)), got=str(list(told.activity.shape)), hint="see initial_state(batch)"
+                "state", expected=str(list(shape)), got=str(list(begun.activity.shape)), hint="see initial_state(batch)"
             )
-        if not np.isfinite(told.activity).all():
+        if not np.isfinite(begun.activity).all():
             raise ArgumentError("state", expected="finite numbers", got="NaN or infinity", hint="start from another state")
-        return State(np.asarray(told.activity, dtype=self.dtype), told.hidden)
+        return State(np.asarray(begun.activity, dtype=self.dtype), begun.hidden)
 
     def _strength(self, gain: npt.ArrayLike | None, batch: int | None) -> Array:
-        told = np.asarray(self.gain if gain is None else gain, dtype=self.dtype)
-        if told.shape not in ((), (batch,)) or not np.isfinite(told).all():
+        strength = np.asarray(self.gain if gain is None else gain, dtype=self.dtype)
+        if strength.shape not in ((), (batch,)) or not np.isfinite(strength).all():
             raise ShapeError(
                 "gain", expected="a finite number, or one a sequence of the batch", got=str(gain)[:60], hint="give [B] numbers"
             )
-        return told if told.ndim == 0 else told[:, None]
+        return strength if strength.ndim == 0 else strength[:, None]
 
     def _extra(self, inputs: Array, fed: Array | None, generator: np.random.Generator | None) -> Array | None:
         """What arrives beside recurrence, inputs and bias: feedback and noise."""
@@ -458,7 +454,7 @@ class Reservoir:
         if extra is not None:
             drive = drive + extra
         states = np.empty((*inputs.shape[:-1], kept.size), dtype=self.dtype)
-        with np.errstate(over="ignore", invalid="ignore"):  # told below, with the step
+        with np.errstate(over="ignore", invalid="ignore"):  # reported below, with the step
             for t in range(inputs.shape[-2]):
                 now = self.dynamics.step(self, now, drive[..., t, :], strength, generator)
                 if not np.isfinite(now.activity).all():
@@ -485,13 +481,11 @@ def _chosen_impl(impl: str, dynamics: Dynamics, dtype: np.dtype[Any]) -> str:
         dtype: of its states.
 
     Raises:
-        ArgumentError: no implementation of that name.
+        UnknownNameError: no implementation of that name.
         RefusedError: "compiled" for dynamics, activations or dtypes that are not.
         MissingExtraError: "compiled" without numba.
     """
-    if impl not in IMPLEMENTATIONS:
-        raise ArgumentError("impl", expected=f"one of {', '.join(IMPLEMENTATIONS)}", got=impl, hint="choose one")
-    if impl == "scipy":
+    if check_choice("impl", impl, IMPLEMENTATIONS) == "scipy":
         return "scipy"
     compilable = (
         isinstance(dynamics, LeakyRate)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ordinate.arguments import check_choice, check_number
 from ordinate.errors import ArgumentError
 from ordinate.reservoir.dynamics.interface import State, Wiring
 
@@ -65,15 +66,11 @@ class LeakyIntegrateAndFire:
 
     def __post_init__(self) -> None:
         for name in ("step_ms", "membrane_ms", "synapse_ms"):
-            value = getattr(self, name)
-            if not (np.isfinite(value) and value > 0):
-                raise ArgumentError(name, expected="a positive number of milliseconds", got=value, hint="choose another")
-        if not self.refractory_ms >= 0:
-            raise ArgumentError("refractory_ms", expected="0 or more", got=self.refractory_ms, hint="choose another")
+            check_number(name, getattr(self, name), above=0)
+        check_number("refractory_ms", self.refractory_ms, minimum=0)
         if not self.reset < self.threshold:
-            raise ArgumentError("reset", expected=f"below the threshold {self.threshold:g}", got=self.reset, hint="lower it")
-        if self.record not in ("trace", "spikes"):
-            raise ArgumentError("record", expected='"trace" or "spikes"', got=self.record, hint="choose one")
+            raise ArgumentError("reset", expected=f"below the threshold {self.threshold:g}", got=self.reset)
+        check_choice("record", self.record, ("trace", "spikes"))
 
     @property
     def refractory_steps(self) -> int:

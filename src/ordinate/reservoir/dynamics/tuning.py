@@ -1,4 +1,4 @@
-"""The gain at which a driven network does what is wanted, found by running many gains as one batch."""
+"""The gain at which a driven network does what is wanted, by running many gains as one batch."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True)
 class TunedGain:
-    """The gain that `tune_gain` found.
+    """The result of `tune_gain`.
 
     Args:
         gain: a factor of the recurrent weights.
@@ -68,16 +68,16 @@ def tune_gain(
     """
     low, high = between
     if not 0 < low < high:
-        raise ArgumentError("between", expected="0 < low < high", got=repr(between), hint="choose others")
+        raise ArgumentError("between", expected="0 < low < high", got=repr(between))
     if isinstance(measure, str) and measure not in ("activity", "contraction"):
-        raise ArgumentError("measure", expected='"activity", "contraction" or a function', got=measure, hint="choose one")
-    told = np.asarray(inputs, dtype=reservoir.dtype)
+        raise ArgumentError("measure", expected='"activity", "contraction" or a function', got=measure)
+    signal = np.asarray(inputs, dtype=reservoir.dtype)
 
     def measured(gains: Array) -> Array:
         if measure == "contraction":
-            return contraction_rates(reservoir, told, gains, seed=seed)
+            return contraction_rates(reservoir, signal, gains, seed=seed)
         states = reservoir.run(
-            np.broadcast_to(told, (gains.size, *told.shape)),
+            np.broadcast_to(signal, (gains.size, *signal.shape)),
             gain=gains,
             record=record,
             seed=seed if reservoir.noise else None,

@@ -2,8 +2,8 @@
 
 numba's optimiser does not find them: it gathers by an instruction that is slower than single loads, and keeps a batch's sums
 in memory. So they are written here in LLVM's language, which compiles to whatever vectors the processor has. `row_dot` is
-for one sequence, `row_tile` for a tile of sequences that lie side by side. Only `ordinate.reservoir.compiled` imports this
-file, for it needs numba.
+for one sequence, `row_tile` for a tile of sequences that lie side by side. Only `compiled` imports this file, for it
+needs numba.
 """
 
 from __future__ import annotations
@@ -133,11 +133,11 @@ def _floats(builder: Any, pointer: Any, offset: Any, width: int | None, *, signe
     """One count, or `width` of them, as float32."""
     element = pointer.type.pointee
     at = builder.gep(pointer, [offset]) if width is None else _vector_at(builder, pointer, offset, width)
-    told = builder.load(at, align=element.width // 8 if isinstance(element, ir.IntType) else 4)
+    value = builder.load(at, align=element.width // 8 if isinstance(element, ir.IntType) else 4)
     if isinstance(element, ir.FloatType):
-        return told
-    wanted = _FLOAT if width is None else ir.VectorType(_FLOAT, width)
-    return builder.sitofp(told, wanted) if signed else builder.uitofp(told, wanted)
+        return value
+    kind = _FLOAT if width is None else ir.VectorType(_FLOAT, width)
+    return builder.sitofp(value, kind) if signed else builder.uitofp(value, kind)
 
 
 def _signed(array: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Does a brain cross? Stimulate the senses of one side, read the output cells of both, and hold the answer against chance.
+"""Does a brain cross? Stimulate the senses of one side, read the output cells of both, and compare the answer with chance.
 
 `laterality` measures one setting: the two-by-two table, its crossing index and side bias, statistics over homologous pairs, how
 few cells carry the difference, and by how much the connectome stands apart from null models of itself. `sweep` measures many
@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ordinate.arguments import check_choice
 from ordinate.errors import ArgumentError, RefusedError, UnknownNameError
 from ordinate.records import plain
 from ordinate.reservoir.connectome.connectome import Connectome
@@ -103,7 +104,7 @@ class Laterality:
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON types; numbers that are not finite become None."""
-        told = {
+        result: dict[str, Any] = {
             "connectome": self.connectome,
             "stimulus": self.stimulus,
             "readout": self.readout,
@@ -119,8 +120,7 @@ class Laterality:
             "carriers": None if self.carriers is None else {**asdict(self.carriers), "cells": list(self.carrier_ids)},
             "assumptions": list(self.assumptions),
         }
-        result: dict[str, Any] = plain(told)
-        return result
+        return {name: plain(value) for name, value in result.items()}
 
 
 def laterality(
@@ -160,7 +160,7 @@ def laterality(
         activation: f, a name that `Reservoir` knows.
         leak_rate: in (0, 1].
         backwards: let activity run from postsynaptic to presynaptic cells, as no brain does: to see what a transposed
-            matrix would have given.
+            matrix would give.
         nulls: how many draws of each null model, by its name in `ordinate.reservoir.nulls.NULLS`; none by default.
         seed: of the null models.
         progress: called with matrices done and all.
@@ -170,8 +170,8 @@ def laterality(
         UnknownNameError: a normalisation, null model or word that does not exist.
         RefusedError: nothing arrives at the readout, so there is nothing to compare.
 
-    >>> found = laterality(Connectome.synthetic(), "sensory", "descending")
-    >>> found.crosses, laterality(Connectome.synthetic(), "ascending", "descending").crosses
+    >>> result = laterality(Connectome.synthetic(), "sensory", "descending")
+    >>> result.crosses, laterality(Connectome.synthetic(), "ascending", "descending").crosses
     (False, True)
     """
     dynamics: dict[str, Any] = {"amplitude": amplitude, "held": held, "activation": activation, "leak_rate": leak_rate}
@@ -242,11 +242,11 @@ def laterality(
     )
 
 
-def _compared(name: str, found: float, draws: Array, z: float, side_bias_z: float) -> NullComparison:
+def _compared(name: str, index: float, draws: Array, z: float, side_bias_z: float) -> NullComparison:
     mean = float(draws.mean())
     if draws.size < 2:
         return NullComparison(name, int(draws.size), mean, math.nan, math.nan, math.nan, math.nan, tuple(draws.tolist()))
-    farther = int((np.abs(draws - mean) >= abs(found - mean) - 1e-12).sum())
+    farther = int((np.abs(draws - mean) >= abs(index - mean) - 1e-12).sum())
     spread = float(draws.std(ddof=1))
     return NullComparison(
         name, int(draws.size), mean, spread, z, (1 + farther) / (1 + draws.size), side_bias_z, tuple(draws.tolist())
@@ -304,8 +304,7 @@ class Sweep:
         Raises:
             UnknownNameError: another name or measure.
         """
-        if measure not in ("index", "side_bias"):
-            raise UnknownNameError("measure", expected="index or side_bias", got=measure, hint="choose one")
+        check_choice("measure", measure, ("index", "side_bias"))
         values = getattr(self, measure)
         drawn = values[self._drawn(name)]
         mean = drawn.mean(axis=0)
@@ -338,10 +337,10 @@ class Sweep:
         return rows
 
     def _drawn(self, name: str) -> Indices:
-        found = np.flatnonzero(np.array(self.origins) == name)
-        if name == "real" or not found.size:
+        drawn = np.flatnonzero(np.array(self.origins) == name)
+        if name == "real" or not drawn.size:
             raise UnknownNameError("name", expected=f"one of {list(self.null_names)}", got=name, hint="ask for it in the sweep")
-        return found
+        return drawn
 
 
 def _finite(value: Any) -> float | None:
@@ -382,7 +381,7 @@ def sweep(
         activation: of the neurons, a name that `Reservoir` knows.
         leak_rate: of the neurons, in (0, 1].
         backwards: let activity run from postsynaptic to presynaptic cells, as no brain does: to see what a transposed
-            matrix would have given.
+            matrix would give.
         seed: of the null models; draw k of each has the seed `seed + k`.
         progress: called with matrices done and all.
 
@@ -390,8 +389,8 @@ def sweep(
         ArgumentError: settings out of range, or a query without cells on either side.
         UnknownNameError: a normalisation, null model or word that does not exist.
 
-    >>> found = sweep(Connectome.synthetic(), "sensory", "descending", gains=(0.5, 1.0), steps=(3, 6), nulls={"relabelled": 3})
-    >>> found.tables.shape
+    >>> swept = sweep(Connectome.synthetic(), "sensory", "descending", gains=(0.5, 1.0), steps=(3, 6), nulls={"relabelled": 3})
+    >>> swept.tables.shape
     (4, 1, 1, 2, 2, 2, 2)
     """
     _check(normalisations, thresholds, gains, steps, nulls or {}, amplitude)
@@ -404,7 +403,7 @@ def sweep(
     for done, (origin, one) in enumerate(matrices):
         if progress is not None:
             progress(done, total)
-        # the null may give a side to other cells, so they are found anew
+        # the null may give a side to other cells, so they are selected anew
         right_read = one.side[np.sort(read)] == "right"
         stimulated = left, right
         if origin != "real":
@@ -454,13 +453,9 @@ def _check(
     amplitude: float,
 ) -> None:
     for name in normalisations:
-        if name not in NORMALISATIONS:
-            raise UnknownNameError(
-                "normalisation", expected=f"one of {list(NORMALISATIONS)}", got=name, hint="see ordinate.reservoir.gain"
-            )
+        check_choice("normalisation", name, NORMALISATIONS)
     for name in nulls:
-        if name not in NULLS:
-            raise UnknownNameError("null", expected=f"one of {list(NULLS)}", got=name, hint="see ordinate.reservoir.nulls")
+        check_choice("null", name, NULLS)
     for argument, values, fine, expected in (
         ("gains", gains, lambda value: math.isfinite(value) and value >= 0, "finite gains, 0 or more"),
         ("steps", steps, lambda value: value >= 1 and value == int(value), "whole numbers of steps, at least 1"),
@@ -470,7 +465,7 @@ def _check(
     ):
         wrong = [value for value in values if not fine(value)]
         if wrong or not (len(values) or argument == "nulls"):
-            raise ArgumentError(argument, expected=expected, got=wrong[0] if wrong else "none", hint="choose others")
+            raise ArgumentError(argument, expected=expected, got=wrong[0] if wrong else "none")
 
 
 NORMALISATIONS = ("output", "input", "spectral_radius", "none")
@@ -485,8 +480,8 @@ def cells(connectome: Connectome, query: str, argument: str) -> tuple[Indices, I
     """
     chosen = connectome.select(query)
     left, right = (chosen[connectome.side[chosen] == side] for side in ("left", "right"))
-    for side, found in (("left", left), ("right", right)):
-        if not found.size:
+    for side, indices in (("left", left), ("right", right)):
+        if not indices.size:
             raise ArgumentError(
                 argument,
                 expected="cells on either side",
@@ -498,13 +493,13 @@ def cells(connectome: Connectome, query: str, argument: str) -> tuple[Indices, I
 
 def prepared(connectome: Connectome, normalisation: str, threshold: float, backwards: bool) -> Connectome:
     """Weak edges left out, weights normalised to 1, and, if asked for, every arrow turned round."""
-    made = connectome
+    scaled = connectome
     if threshold > 1:
         strong = connectome.weights.multiply(np.abs(connectome.weights) >= threshold)
-        made = connectome.with_weights(strong, name=f"{connectome.name}, edges of at least {threshold:g}")
+        scaled = connectome.with_weights(strong, name=f"{connectome.name}, edges of at least {threshold:g}")
     if normalisation != "none":
-        made = normalise(made, normalisation, 1.0)
-    return made.reversed() if backwards else made
+        scaled = normalise(scaled, normalisation, 1.0)
+    return scaled.reversed() if backwards else scaled
 
 
 def answers(

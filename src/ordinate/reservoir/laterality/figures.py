@@ -47,12 +47,12 @@ def draw_table(axes: Any, table: Any) -> None:
     axes.legend(frameon=False, fontsize=8, loc="upper center", ncols=2)
 
 
-def draw_nulls(axes: Any, found: Laterality) -> None:
+def draw_nulls(axes: Any, result: Laterality) -> None:
     """The crossing index as a line, among the draws of each null model as points."""
     axes.axvline(0.0, color=_INK, linewidth=0.7, linestyle=":")
-    axes.axvline(found.index, color=_INK, linewidth=1.6)
+    axes.axvline(result.index, color=_INK, linewidth=1.6)
     names = []
-    for row, one in enumerate(found.nulls):
+    for row, one in enumerate(result.nulls):
         style = _LINES[row % len(_LINES)]
         spread = np.linspace(-0.22, 0.22, len(one.values)) if len(one.values) > 1 else [0.0]
         axes.plot(
@@ -70,49 +70,49 @@ def draw_nulls(axes: Any, found: Laterality) -> None:
     axes.grid(axis="x", color=_GRID, linewidth=0.5)
 
 
-def draw_sweep(axes: Any, found: Sweep, normalisation: int, threshold: int, *, null: str | None = None) -> None:
+def draw_sweep(axes: Any, swept: Sweep, normalisation: int, threshold: int, *, null: str | None = None) -> None:
     """The crossing index over durations, a line for each gain, with the mean and two standard deviations of a null model."""
     axes.axhline(0.0, color=_INK, linewidth=0.7, linestyle=":")
-    index = found.index[:, normalisation, threshold]
-    for place, gain in enumerate(found.gains):
+    index = swept.index[:, normalisation, threshold]
+    for place, gain in enumerate(swept.gains):
         style = _LINES[place % len(_LINES)]
-        axes.plot(found.steps, index[0, place], label=f"gain {gain:g}", markersize=4, linewidth=1.4, **style)
+        axes.plot(swept.steps, index[0, place], label=f"gain {gain:g}", markersize=4, linewidth=1.4, **style)
         if null is not None:
-            drawn = found.draws(null)[:, normalisation, threshold, place]
+            drawn = swept.draws(null)[:, normalisation, threshold, place]
             mean, spread = drawn.mean(axis=0), drawn.std(axis=0, ddof=1) if len(drawn) > 1 else 0.0
-            axes.fill_between(found.steps, mean - 2 * spread, mean + 2 * spread, color=style["color"], alpha=0.12, linewidth=0)
+            axes.fill_between(swept.steps, mean - 2 * spread, mean + 2 * spread, color=style["color"], alpha=0.12, linewidth=0)
     axes.set(xlabel="steps", ylabel="crossing index")
     axes.set_title(
-        f"{found.normalisations[normalisation]}, edges of {found.thresholds[threshold]:g} or more", loc="left", fontsize=9
+        f"{swept.normalisations[normalisation]}, edges of {swept.thresholds[threshold]:g} or more", loc="left", fontsize=9
     )
     axes.grid(color=_GRID, linewidth=0.5)
 
 
-def laterality_figure(found: Laterality) -> Any:
+def laterality_figure(result: Laterality) -> Any:
     """The table, and beside it null models where there are some, as a matplotlib figure."""
     from matplotlib.figure import Figure
 
-    panels = 2 if found.nulls else 1
+    panels = 2 if result.nulls else 1
     figure = Figure(figsize=(4.1 * panels, 3.4), layout="constrained")
     left, *others = figure.subplots(1, panels, squeeze=False)[0]
-    draw_table(left, found.table)
-    left.set_title(f"{found.stimulus} to {found.readout}, index {found.index:+.3f}", loc="left", fontsize=10)
+    draw_table(left, result.table)
+    left.set_title(f"{result.stimulus} to {result.readout}, index {result.index:+.3f}", loc="left", fontsize=10)
     for axes in others:
-        draw_nulls(axes, found)
+        draw_nulls(axes, result)
     return figure
 
 
-def sweep_figure(found: Sweep) -> Any:
+def sweep_figure(swept: Sweep) -> Any:
     """A panel for each normalisation and threshold, as a matplotlib figure."""
     from matplotlib.figure import Figure
 
-    columns, rows = len(found.normalisations), len(found.thresholds)
+    columns, rows = len(swept.normalisations), len(swept.thresholds)
     figure = Figure(figsize=(3.4 * columns + 0.6, 2.7 * rows), layout="constrained")
     panels = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True)
-    null = found.null_names[0] if found.null_names else None
+    null = swept.null_names[0] if swept.null_names else None
     for row in range(rows):
         for column in range(columns):
-            draw_sweep(panels[row, column], found, column, row, null=null)
+            draw_sweep(panels[row, column], swept, column, row, null=null)
             panels[row, column].label_outer()
     panels[0, 0].legend(frameon=False, fontsize=8)
     if null is not None:

@@ -102,13 +102,14 @@ def pairs(activity: Array, left: npt.NDArray[np.int64], right: npt.NDArray[np.in
     crossed = (size[1, left] + size[0, right]) / 2
     difference = crossed - same
     mean, spread = float(difference.mean()), float(difference.std(ddof=1))
-    half = float(stats.t.ppf(0.975, left.size - 1)) * spread / math.sqrt(left.size)
+    error = float(stats.sem(difference))
+    lower, upper = stats.t.interval(0.95, left.size - 1, loc=mean, scale=error) if error else (mean, mean)
     alike = not difference.any()  # the test has no answer where no pair differs: nothing speaks against chance
     return Pairs(
         int(left.size),
         int((difference > 0).sum()),
         mean,
-        (mean - half, mean + half),
+        (float(lower), float(upper)),
         mean / spread if spread else math.copysign(math.inf, mean) if mean else 0.0,
         1.0 if alike else float(stats.wilcoxon(difference).pvalue),
     )

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ordinate.arguments import check_choice
 from ordinate.errors import ArgumentError, ShapeError
 from ordinate.reservoir.readout.ridge import RidgeReadout
 
@@ -30,15 +31,14 @@ def pool(states: npt.ArrayLike, how: str) -> npt.NDArray[Any]:
         how: "last", "mean" or "max".
 
     Raises:
-        ArgumentError: another word.
+        UnknownNameError: another word.
         ShapeError: states without a step.
 
     >>> pool([[1.0, 5.0], [3.0, 0.0]], "mean")
     array([2. , 2.5])
     """
     x = np.asarray(states)
-    if how not in POOLINGS:
-        raise ArgumentError("pooling", expected=f"one of {', '.join(POOLINGS)}", got=repr(how), hint="choose one")
+    check_choice("pooling", how, POOLINGS)
     if x.ndim < 2 or x.shape[-2] == 0:
         raise ShapeError("states", expected="[..., T, N] with at least one step", got=f"shape {x.shape}", hint="run some steps")
     return np.asarray({"last": lambda: x[..., -1, :], "mean": lambda: x.mean(axis=-2), "max": lambda: x.max(axis=-2)}[how]())
@@ -75,12 +75,12 @@ class ClassReadout:
 
         Raises:
             ArgumentError: a label that is no class, or rows with NaN.
-            ShapeError: as many labels as rows are wanted.
+            ShapeError: labels that are not one a row.
         """
-        told = np.asarray(labels)
-        right = told[..., None] == self.classes
+        names = np.asarray(labels)
+        right = names[..., None] == self.classes
         if not right.any(axis=-1).all():
-            stray = told[~right.any(axis=-1)].ravel()[0]
+            stray = names[~right.any(axis=-1)].ravel()[0]
             raise ArgumentError(
                 "labels", expected=f"one of {self.classes.tolist()}", got=repr(stray), hint="name every class at the start"
             )

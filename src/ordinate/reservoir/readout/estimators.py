@@ -10,8 +10,8 @@ validation by `TimeSeriesSplit` means what it says, and a classifier's rows are 
 shuffled. Two-dimensional input is checked by scikit-learn itself, and its words stand inside our messages.
 
 What they take care of, because others do not: a prediction has as many steps as its input, whatever the washout; each sequence
-starts from rest unless a state is given, so predicting twice gives the same twice; `spectral_radius` is applied to a given
-connectome as well; noise is drawn anew for every step, and only in training. Every random number comes from `random_state`, in
+starts from rest unless it gets a state, so predicting twice gives the same twice; `spectral_radius` is applied to a connectome
+as well; noise is drawn anew for every step, and only in training. Every random number comes from `random_state`, in
 a fixed order, and there is no random number that the parameters do not name: with `bias=0` there is no bias.
 """
 
@@ -30,6 +30,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
+from ordinate.arguments import check_choice, check_integer, check_number
 from ordinate.errors import ArgumentError, ArgumentTypeError, RefusedError, ShapeError
 from ordinate.reservoir.connectome.connectome import Connectome
 from ordinate.reservoir.connectome.gain import normalise
@@ -73,10 +74,8 @@ def random_connectome(units: int, connectivity: float, seed: int | np.random.Gen
     >>> random_connectome(50, 0.1, seed=0).num_edges
     250
     """
-    if isinstance(units, bool) or not isinstance(units, int | np.integer) or units < 1:
-        raise ArgumentError("units", expected="a whole number of at least 1", got=units, hint="100 is a start")
-    if not 0 < connectivity <= 1:
-        raise ArgumentError("connectivity", expected="a share in (0, 1]", got=connectivity, hint="0.1 is usual")
+    check_integer("units", units, minimum=1)
+    check_number("connectivity", connectivity, above=0, maximum=1)
     generator = np.random.default_rng(seed)
     heard = max(1, round(connectivity * units))
     senders = np.concatenate([generator.choice(units, heard, replace=False) for _ in range(units)])
@@ -92,13 +91,13 @@ class EchoStateEstimator(BaseEstimator):
 
     def _build(self, num_channels: int) -> np.random.Generator:
         """Make `reservoir_` and the neurons that are read; the generator comes back for what is drawn later."""
-        given: dict[str, Any] = self.get_params(deep=False)
-        _check_settings(given)
-        seed = int(check_random_state(given["random_state"]).randint(np.iinfo(np.int32).max))
+        settings: dict[str, Any] = self.get_params(deep=False)
+        _check_settings(settings)
+        seed = int(check_random_state(settings["random_state"]).randint(np.iinfo(np.int32).max))
         generator = np.random.default_rng(seed)
-        connectome = given["connectome"]
+        connectome = settings["connectome"]
         if connectome is None:
-            connectome = random_connectome(given["units"], given["connectivity"], generator)
+            connectome = random_connectome(settings["units"], settings["connectivity"], generator)
         elif not isinstance(connectome, Connectome):
             raise ArgumentTypeError(
                 "connectome",
@@ -106,23 +105,25 @@ class EchoStateEstimator(BaseEstimator):
                 got=type(connectome).__name__,
                 hint="Connectome(weights) makes one",
             )
-        if given["spectral_radius"] is not None:
-            connectome = normalise(connectome, "spectral_radius", given["spectral_radius"])
+        if settings["spectral_radius"] is not None:
+            connectome = normalise(connectome, "spectral_radius", settings["spectral_radius"])
         weights = np.zeros((num_channels, connectome.num_neurons))
-        stimulated = np.arange(connectome.num_neurons) if given["stimulus"] is None else connectome.select(given["stimulus"])
+        stimulated = (
+            np.arange(connectome.num_neurons) if settings["stimulus"] is None else connectome.select(settings["stimulus"])
+        )
         drawn = generator.uniform(-1, 1, (num_channels, len(stimulated)))
-        weights[:, stimulated] = given["input_scaling"] * drawn
-        bias = given["bias"] * generator.uniform(-1, 1, connectome.num_neurons)
+        weights[:, stimulated] = settings["input_scaling"] * drawn
+        bias = settings["bias"] * generator.uniform(-1, 1, connectome.num_neurons)
         self.reservoir_ = Reservoir(
             connectome,
             input_weights=weights,
-            leak_rate=given["leak_rate"],
-            activation=given["activation"],
+            leak_rate=settings["leak_rate"],
+            activation=settings["activation"],
             bias=bias,
-            dtype=np.dtype(given["dtype"]),
+            dtype=np.dtype(settings["dtype"]),
         )
         self.read_neurons_ = (
-            np.arange(connectome.num_neurons) if given["readout"] is None else connectome.select(given["readout"])
+            np.arange(connectome.num_neurons) if settings["readout"] is None else connectome.select(settings["readout"])
         )
         return generator
 
@@ -146,19 +147,14 @@ class EchoStateEstimator(BaseEstimator):
                 )
 
 
-def _check_settings(given: dict[str, Any]) -> None:
-    washout = given["washout"]
-    if isinstance(washout, bool) or not isinstance(washout, int | np.integer) or washout < 0:
-        raise ArgumentError("washout", expected="a whole number of steps, at least 0", got=washout, hint="100 is usual")
+def _check_settings(settings: dict[str, Any]) -> None:
+    washout = settings["washout"]
+    check_integer("washout", washout, minimum=0)
     for name in ("input_scaling", "bias", "input_noise"):
-        value = given.get(name, 0.0)
-        if not (isinstance(value, int | float | np.number) and 0 <= value < np.inf):
-            raise ArgumentError(name, expected="a finite number of at least 0", got=value, hint="0 turns it off")
-    radius = given["spectral_radius"]
-    if radius is not None and not 0 < radius < np.inf:
-        raise ArgumentError(
-            "spectral_radius", expected="a number above 0, or None", got=radius, hint="None leaves the weights as they are"
-        )
+        check_number(name, settings.get(name, 0.0), minimum=0, hint="0 turns it off")
+    radius = settings["spectral_radius"]
+    if radius is not None:
+        check_number("spectral_radius", radius, above=0, hint="None leaves the weights as they are")
 
 
 class EchoStateRegressor(MultiOutputMixin, RegressorMixin, EchoStateEstimator):
@@ -167,7 +163,7 @@ class EchoStateRegressor(MultiOutputMixin, RegressorMixin, EchoStateEstimator):
     state(t) = (1 - a) state(t-1) + a f(state(t-1) W + x(t) W_in + b), y(t) = state(t) W_out + c; only W_out and c are learned.
 
     Args:
-        units: neurons of the random network; unused where a connectome is given.
+        units: neurons of the random network; unused with a connectome.
         connectome: whose wiring to use instead of a random one.
         spectral_radius: that the recurrent weights are scaled to, also a connectome's; None leaves them as they are.
         leak_rate: a, in (0, 1].
@@ -255,7 +251,7 @@ class EchoStateRegressor(MultiOutputMixin, RegressorMixin, EchoStateEstimator):
         generator = self._build(self.n_features_in_)
         self._check_longer_than_washout(lengths)
         self.readout_ = RidgeReadout(self.ridge)
-        for inputs, wanted in zip(parts, targets, strict=True):
+        for inputs, target in zip(parts, targets, strict=True):
             noisy = inputs
             if self.input_noise:
                 noisy = inputs + generator.normal(0.0, self.input_noise, inputs.shape)
@@ -263,7 +259,7 @@ class EchoStateRegressor(MultiOutputMixin, RegressorMixin, EchoStateEstimator):
                 learned = slice(max(self.washout - steps.start, 0), None)
                 features = self._features(states, noisy[steps])[learned]
                 if len(features):
-                    self.readout_.partial_fit(features, wanted[steps][learned])
+                    self.readout_.partial_fit(features, target[steps][learned])
                 self.state_: State = state
         return self
 
@@ -288,8 +284,8 @@ class EchoStateRegressor(MultiOutputMixin, RegressorMixin, EchoStateEstimator):
             raise ArgumentError(
                 "initial_state", expected="one sequence to go on with", got="several", hint="predict them one by one"
             )
-        found = [self._outputs(part) for part in read_collection(self, X, reset=False)]
-        return found if isinstance(X, list | tuple) else np.stack(found)
+        outputs = [self._outputs(part) for part in read_collection(self, X, reset=False)]
+        return outputs if isinstance(X, list | tuple) else np.stack(outputs)
 
     def forecast(self, steps: int, *, context: Any = None, initial_state: State | None = None) -> FloatArray:
         """Closed loop: each output is the next input. For a model that was trained to predict its own next input.
@@ -315,8 +311,7 @@ class EchoStateRegressor(MultiOutputMixin, RegressorMixin, EchoStateEstimator):
                 got=f"{self.n_outputs_}",
                 hint="train on y = the next X",
             )
-        if steps < 1:
-            raise ArgumentError("steps", expected="at least 1", got=steps, hint="ask for more")
+        check_integer("steps", steps, minimum=1)
         if self.input_to_readout and context is None:
             raise RefusedError(
                 "context",
@@ -356,34 +351,36 @@ class EchoStateRegressor(MultiOutputMixin, RegressorMixin, EchoStateEstimator):
         predicted = [np.asarray(part) for part in (self.predict(X) if collection else [self.predict(X)])]
         lengths = [len(part) for part in predicted]
         self._check_longer_than_washout(lengths)
-        told, _ = regression_targets(y, lengths, collection)
+        targets, _ = regression_targets(y, lengths, collection)
         kept = slice(self.washout, None)
         weights = None if sample_weight is None else np.asarray(sample_weight)[kept]
-        found = np.concatenate([part.reshape(len(part), -1)[kept] for part in predicted])
-        wanted = np.concatenate([part[kept] for part in told])
-        if wanted.shape != found.shape:
-            raise ShapeError("y", expected=f"shape {found.shape}", got=f"shape {wanted.shape}", hint="give the targets of fit")
-        return float(r2_score(wanted, found, sample_weight=weights))
+        outputs = np.concatenate([part.reshape(len(part), -1)[kept] for part in predicted])
+        target = np.concatenate([part[kept] for part in targets])
+        if target.shape != outputs.shape:
+            raise ShapeError(
+                "y", expected=f"shape {outputs.shape}", got=f"shape {target.shape}", hint="give the targets of fit"
+            )
+        return float(r2_score(target, outputs, sample_weight=weights))
 
     def _features(self, states: npt.NDArray[Any], inputs: FloatArray | None) -> npt.NDArray[Any]:
         return np.concatenate((states, inputs), axis=-1) if self.input_to_readout and inputs is not None else states
 
     def _outputs(self, inputs: FloatArray, state: State | None = None) -> FloatArray:
-        found = np.empty((len(inputs), self.n_outputs_))
+        outputs = np.empty((len(inputs), self.n_outputs_))
         for steps, states, _ in self._run(inputs, state):
-            found[steps] = self.readout_.predict(self._features(states, inputs[steps]))
-        return found[:, 0] if self._flat_targets else found
+            outputs[steps] = self.readout_.predict(self._features(states, inputs[steps]))
+        return outputs[:, 0] if self._flat_targets else outputs
 
 
 _BATCH_STATES = 4_000_000
-"""Numbers of state that are held at once: sequences of one length are run in batches of as many as that allows."""
+"""Numbers of state in memory at once: sequences of one length are run in batches of as many as that allows."""
 
 
 class EchoStateClassifier(ClassifierMixin, EchoStateEstimator):
     """An echo-state network that gives one label to a whole sequence.
 
     Args:
-        units: neurons of the random network; unused where a connectome is given.
+        units: neurons of the random network; unused with a connectome.
         connectome: whose wiring to use instead of a random one.
         spectral_radius: that the recurrent weights are scaled to, also a connectome's; None leaves them as they are.
         leak_rate: in (0, 1]; small keeps the past longer.
@@ -459,8 +456,7 @@ class EchoStateClassifier(ClassifierMixin, EchoStateEstimator):
             X: sequences [B, T, F] or a list of [T_b, F]; or [B, T], each row a sequence of one channel.
             y: a label for each, [B].
         """
-        if self.pooling not in POOLINGS:
-            raise ArgumentError("pooling", expected=f"one of {', '.join(POOLINGS)}", got=repr(self.pooling), hint="choose one")
+        check_choice("pooling", self.pooling, POOLINGS)
         parts = self._sequences(X, reset=True)
         labels = class_labels(y, len(parts))
         self.classes_ = np.unique(labels)
@@ -489,14 +485,14 @@ class EchoStateClassifier(ClassifierMixin, EchoStateEstimator):
         """One row of features a sequence; sequences of one length run side by side."""
         lengths = np.array([len(part) for part in parts])
         self._check_longer_than_washout(lengths.tolist())
-        found = np.empty((len(parts), len(self.read_neurons_)))
+        pooled = np.empty((len(parts), len(self.read_neurons_)))
         for length in np.unique(lengths):
             alike = np.flatnonzero(lengths == length)
             batch = max(1, _BATCH_STATES // (int(length) * self.reservoir_.connectome.num_neurons))
             for some in np.split(alike, range(batch, len(alike), batch)):
                 states = self.reservoir_.run(np.stack([parts[index] for index in some]), record=self.read_neurons_)
-                found[some] = pool(states[:, self.washout :], self.pooling)
-        return found
+                pooled[some] = pool(states[:, self.washout :], self.pooling)
+        return pooled
 
 
 def is_collection(X: Any) -> bool:
@@ -508,11 +504,11 @@ def is_collection(X: Any) -> bool:
 
 def read_rows(estimator: Any, X: Any, *, reset: bool) -> FloatArray:
     """X as scikit-learn's own check passes it, [rows, columns]; with `reset` the columns are remembered."""
-    return np.asarray(_told_by_sklearn("X", lambda: validate_data(estimator, X, reset=reset, dtype=np.float64)))
+    return np.asarray(_checked_by_sklearn("X", lambda: validate_data(estimator, X, reset=reset, dtype=np.float64)))
 
 
 def read_collection(estimator: Any, X: Any, *, reset: bool) -> list[FloatArray]:
-    """X as a list of finite arrays [T, F]; with `reset` F is remembered, else held against what was remembered."""
+    """X as a list of finite arrays [T, F]; with `reset` F is remembered, else compared with what was remembered."""
     parts = [np.asarray(_as_floats(part)) for part in X]
     if not parts:
         raise ArgumentError("X", expected="at least one sequence", got="none", hint="give [B, T, F] or a list of [T, F]")
@@ -540,7 +536,7 @@ def regression_targets(y: Any, lengths: list[int], collection: bool) -> tuple[li
     parts = [y] if not collection else list(y)
     if len(parts) != len(lengths):
         raise ShapeError("y", expected=f"targets of {len(lengths)} sequences", got=f"{len(parts)}", hint="one array a sequence")
-    found: list[FloatArray] = []
+    columns: list[FloatArray] = []
     flat = False
     for number, (part, length) in enumerate(zip(parts, lengths, strict=True)):
         name = f"y[{number}]" if collection else "y"
@@ -548,19 +544,18 @@ def regression_targets(y: Any, lengths: list[int], collection: bool) -> tuple[li
         if array.ndim not in (1, 2) or array.size == 0:
             raise ShapeError(name, expected="[T] or [T, K]", got=f"shape {array.shape}", hint="one row a step")
         if len(array) != length:
-            _told_by_sklearn(name, partial(check_consistent_length, np.empty(length), array))
+            _checked_by_sklearn(name, partial(check_consistent_length, np.empty(length), array))
         if not np.isfinite(array).all():
             raise ArgumentError(name, expected="finite numbers", got="NaN or infinity", hint="fill or cut the gaps")
-        found.append(array.reshape(length, -1))
+        columns.append(array.reshape(length, -1))
         flat = array.ndim == 1
-        if found[-1].shape[1] != found[0].shape[1]:
+        if columns[-1].shape[1] != columns[0].shape[1]:
             raise ShapeError(
                 name,
-                expected=f"{found[0].shape[1]} columns, as y[0]",
-                got=f"{found[-1].shape[1]}",
-                hint="give the same targets",
+                expected=f"{columns[0].shape[1]} columns, as y[0]",
+                got=f"{columns[-1].shape[1]}",
             )
-    return found, flat
+    return columns, flat
 
 
 def class_labels(y: Any, count: int) -> npt.NDArray[Any]:
@@ -576,10 +571,10 @@ def class_labels(y: Any, count: int) -> npt.NDArray[Any]:
         check_consistent_length(np.empty(count), labels)
         return labels
 
-    labels: npt.NDArray[Any] = _told_by_sklearn("y", checked)
+    labels: npt.NDArray[Any] = _checked_by_sklearn("y", checked)
     classes = np.unique(labels)
     if len(classes) < 2:
-        raise ArgumentError("y", expected="at least two classes", got=f"1 class, {classes.tolist()}", hint="add the others")
+        raise ArgumentError("y", expected="at least two classes", got=f"1 class, {classes.tolist()}")
     return labels
 
 
@@ -587,17 +582,15 @@ def _as_floats(values: Any) -> FloatArray:
     try:
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as problem:
-        raise ArgumentTypeError("X, y", expected="arrays of real numbers", got=str(problem), hint="convert them") from None
+        raise ArgumentTypeError("X, y", expected="arrays of real numbers", got=str(problem)) from None
 
 
-def _told_by_sklearn(name: str, check: Callable[[], Any]) -> Any:
-    """Run one of scikit-learn's checks; what it raises becomes one of the house's errors with its words inside."""
+def _checked_by_sklearn(name: str, check: Callable[[], Any]) -> Any:
+    """Run one of scikit-learn's checks; what it raises becomes one of this package's errors with its words inside."""
     try:
         return check()
     except TypeError as problem:
-        raise ArgumentTypeError(
-            name, expected="dense arrays of real numbers", got=" ".join(str(problem).split()), hint="convert them"
-        ) from problem
+        raise ArgumentTypeError(name, expected="dense arrays of real numbers", got=" ".join(str(problem).split())) from problem
     except ValueError as problem:
         raise ArgumentError(
             name, expected="what scikit-learn's check passes", got=" ".join(str(problem).split()), hint="see ordinate.reservoir"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from ordinate.arguments import check_number
 from ordinate.errors import ArgumentError, ShapeError
 
 __all__ = ["accuracy", "nrmse_by_mean", "nrmse_by_range", "nrmse_by_std", "r_squared", "rmse", "valid_steps", "valid_time"]
@@ -31,7 +32,7 @@ def rmse(target: npt.ArrayLike, predicted: npt.ArrayLike) -> float:
     3.5355339059327378
     """
     target, predicted = _pair(target, predicted)
-    return float(np.sqrt(np.mean((target - predicted) ** 2)))
+    return float(np.sqrt(np.mean(_squared_errors(target.reshape(-1, 1), predicted.reshape(-1, 1)))))
 
 
 def nrmse_by_std(target: npt.ArrayLike, predicted: npt.ArrayLike) -> float:
@@ -54,7 +55,7 @@ def nrmse_by_std(target: npt.ArrayLike, predicted: npt.ArrayLike) -> float:
     """
     target, predicted = (_by_channel(x) for x in _pair(target, predicted))
     scale = _nonzero(target.var(axis=0), "a target that varies in every channel")
-    return float(np.sqrt(np.mean(np.mean((target - predicted) ** 2, axis=0) / scale)))
+    return float(np.sqrt(np.mean(_squared_errors(target, predicted) / scale)))
 
 
 def nrmse_by_range(target: npt.ArrayLike, predicted: npt.ArrayLike) -> float:
@@ -73,7 +74,7 @@ def nrmse_by_range(target: npt.ArrayLike, predicted: npt.ArrayLike) -> float:
     """
     target, predicted = (_by_channel(x) for x in _pair(target, predicted))
     scale = _nonzero(np.ptp(target, axis=0), "a target that varies in every channel")
-    return float(np.sqrt(np.mean(np.mean((target - predicted) ** 2, axis=0) / scale**2)))
+    return float(np.sqrt(np.mean(_squared_errors(target, predicted) / scale**2)))
 
 
 def nrmse_by_mean(target: npt.ArrayLike, predicted: npt.ArrayLike) -> float:
@@ -92,7 +93,7 @@ def nrmse_by_mean(target: npt.ArrayLike, predicted: npt.ArrayLike) -> float:
     """
     target, predicted = (_by_channel(x) for x in _pair(target, predicted))
     scale = _nonzero(target.mean(axis=0), "a target whose mean is not 0")
-    return float(np.sqrt(np.mean(np.mean((target - predicted) ** 2, axis=0) / scale**2)))
+    return float(np.sqrt(np.mean(_squared_errors(target, predicted) / scale**2)))
 
 
 def r_squared(target: npt.ArrayLike, predicted: npt.ArrayLike) -> float:
@@ -127,9 +128,9 @@ def accuracy(target: npt.ArrayLike, predicted: npt.ArrayLike) -> float:
     >>> accuracy(["left", "right"], ["left", "left"])
     0.5
     """
-    told, found = np.asarray(target), np.asarray(predicted)
-    _same_shape(told.shape, found.shape)
-    return float(np.mean(told == found))
+    target, predicted = np.asarray(target), np.asarray(predicted)
+    _same_shape(target.shape, predicted.shape)
+    return float(np.mean(target == predicted))
 
 
 def valid_steps(target: npt.ArrayLike, predicted: npt.ArrayLike, *, threshold: float = 0.4) -> int:
@@ -153,17 +154,16 @@ def valid_steps(target: npt.ArrayLike, predicted: npt.ArrayLike, *, threshold: f
     >>> valid_steps([0.0, 1.0, 0.0, 1.0], [0.0, 1.0, 0.1, 9.0])
     3
     """
-    told, found = np.asarray(target, dtype=np.float64), np.asarray(predicted, dtype=np.float64)
-    _same_shape(told.shape, found.shape)
-    _finite("target", told)
-    if not threshold > 0:
-        raise ArgumentError("threshold", expected="a number above 0", got=threshold, hint="0.4 is usual")
-    told, found = told.reshape(len(told), -1), found.reshape(len(found), -1)
-    scale = np.sqrt(_nonzero(np.asarray(told.var(axis=0).sum()), "a target that varies"))
+    target, predicted = np.asarray(target, dtype=np.float64), np.asarray(predicted, dtype=np.float64)
+    _same_shape(target.shape, predicted.shape)
+    _finite("target", target)
+    check_number("threshold", threshold, above=0)
+    target, predicted = target.reshape(len(target), -1), predicted.reshape(len(predicted), -1)
+    scale = np.sqrt(_nonzero(np.asarray(target.var(axis=0).sum()), "a target that varies"))
     with np.errstate(all="ignore"):
-        error = np.sqrt(np.sum((told - found) ** 2, axis=1)) / scale
+        error = np.sqrt(np.sum((target - predicted) ** 2, axis=1)) / scale
     passed = np.flatnonzero(~(error <= threshold))
-    return int(passed[0]) if len(passed) else len(told)
+    return int(passed[0]) if len(passed) else len(target)
 
 
 def valid_time(
@@ -185,25 +185,31 @@ def valid_time(
     1.35
     """
     for name, value in (("step", step), ("lyapunov_exponent", lyapunov_exponent)):
-        if not value > 0:
-            raise ArgumentError(name, expected="a number above 0", got=value, hint="take it from the system's record")
+        check_number(name, value, above=0)
     return valid_steps(target, predicted, threshold=threshold) * step * lyapunov_exponent
 
 
 def _pair(target: npt.ArrayLike, predicted: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
-    told, found = np.asarray(target, dtype=np.float64), np.asarray(predicted, dtype=np.float64)
-    _same_shape(told.shape, found.shape)
-    _finite("target", told)
-    _finite("predicted", found)
-    return told, found
+    target, predicted = np.asarray(target, dtype=np.float64), np.asarray(predicted, dtype=np.float64)
+    _same_shape(target.shape, predicted.shape)
+    _finite("target", target)
+    _finite("predicted", predicted)
+    return target, predicted
 
 
-def _same_shape(told: tuple[int, ...], found: tuple[int, ...]) -> None:
-    if told != found or 0 in told or not told:
+def _squared_errors(target: FloatArray, predicted: FloatArray) -> FloatArray:
+    """The mean squared error of each channel, [K]."""
+    from sklearn.metrics import mean_squared_error
+
+    return np.asarray(mean_squared_error(target, predicted, multioutput="raw_values"))
+
+
+def _same_shape(target: tuple[int, ...], predicted: tuple[int, ...]) -> None:
+    if target != predicted or 0 in target or not target:
         raise ShapeError(
             "predicted",
-            expected=f"the target's shape {told}, with at least one step",
-            got=f"shape {found}",
+            expected=f"the target's shape {target}, with at least one step",
+            got=f"shape {predicted}",
             hint="a prediction has as many steps as its target: washout shortens neither",
         )
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ordinate.arguments import check_integer, check_number
 from ordinate.errors import ArgumentError, ShapeError
 from ordinate.reservoir.dynamics.interface import State
 from ordinate.reservoir.dynamics.reservoir import Reservoir
@@ -25,7 +26,7 @@ class RecursiveLeastSquares:
     """Weights [N, K] that minimise Σ_s forgetting^(t-s) |y(s) - W' x(s)|² + forgetting^t ridge |W|², updated state by state.
 
     k = P x / (forgetting + x' P x), W += k (y - W' x)', P = (P - k x' P) / forgetting, from W = 0 and P = I / ridge. There is
-    no intercept: give the reservoir's states a column of ones where one is wanted (it is then penalised like any other).
+    no intercept: give the reservoir's states a column of ones for one (it is then penalised like any other).
 
     Args:
         num_states: N.
@@ -47,15 +48,10 @@ class RecursiveLeastSquares:
     """
 
     def __init__(self, num_states: int, num_outputs: int = 1, *, ridge: float = 1.0, forgetting: float = 1.0) -> None:
-        for name, value in (("num_states", num_states), ("num_outputs", num_outputs)):
-            if value < 1:
-                raise ArgumentError(name, expected="at least 1", got=value, hint="count neurons and outputs")
-        if not 0 < ridge < np.inf:
-            raise ArgumentError(
-                "ridge", expected="a finite number above 0", got=ridge, hint="1 is a slow start, 1e-3 a fast one"
-            )
-        if not 0 < forgetting <= 1:
-            raise ArgumentError("forgetting", expected="in (0, 1]", got=forgetting, hint="1 forgets nothing, 0.999 slowly")
+        check_integer("num_states", num_states, minimum=1)
+        check_integer("num_outputs", num_outputs, minimum=1)
+        check_number("ridge", ridge, above=0, hint="1 is a slow start, 1e-3 a fast one")
+        check_number("forgetting", forgetting, above=0, maximum=1, hint="1 forgets nothing, 0.999 slowly")
         self.ridge, self.forgetting = ridge, forgetting
         self.weights: FloatArray = np.zeros((num_states, num_outputs))
         self.inverse: FloatArray = np.eye(num_states) / ridge
@@ -72,9 +68,9 @@ class RecursiveLeastSquares:
             ArgumentError: NaN or infinity: the state diverged, and one such update would spoil every weight.
         """
         x, y = np.asarray(state, dtype=np.float64), np.asarray(target, dtype=np.float64)
-        for name, values, wanted in (("state", x, self.weights.shape[:1]), ("target", y, self.weights.shape[1:])):
-            if values.shape != wanted:
-                raise ShapeError(name, expected=f"shape {wanted}", got=f"shape {values.shape}", hint="give one step")
+        for name, values, fits in (("state", x, self.weights.shape[:1]), ("target", y, self.weights.shape[1:])):
+            if values.shape != fits:
+                raise ShapeError(name, expected=f"shape {fits}", got=f"shape {values.shape}")
             if not np.isfinite(values).all():
                 raise ArgumentError(
                     name, expected="finite numbers", got="NaN or infinity", hint="a diverging reservoir needs less gain"
@@ -162,30 +158,29 @@ def force(
         raise ShapeError(
             "readout", expected=f"weights {fits}", got=f"{readout.weights.shape}", hint="one row a neuron, one column an output"
         )
-    wanted = np.asarray(targets, dtype=np.float64)
-    if wanted.ndim != 2 or wanted.shape[1] != fits[1] or len(wanted) == 0:
+    target = np.asarray(targets, dtype=np.float64)
+    if target.ndim != 2 or target.shape[1] != fits[1] or len(target) == 0:
         raise ShapeError(
-            "targets", expected=f"[T, {fits[1]}]", got=f"shape {wanted.shape}", hint="one row a step, one column an output"
+            "targets", expected=f"[T, {fits[1]}]", got=f"shape {target.shape}", hint="one row a step, one column an output"
         )
-    if every < 1:
-        raise ArgumentError("every", expected="at least 1", got=every, hint="1 learns at every step")
-    external = np.zeros((len(wanted), 0)) if inputs is None else np.asarray(inputs, dtype=np.float64)
-    if external.shape != (len(wanted), reservoir.num_channels):
+    check_integer("every", every, minimum=1)
+    external = np.zeros((len(target), 0)) if inputs is None else np.asarray(inputs, dtype=np.float64)
+    if external.shape != (len(target), reservoir.num_channels):
         raise ShapeError(
             "inputs",
-            expected=f"[{len(wanted)}, {reservoir.num_channels}]",
+            expected=f"[{len(target)}, {reservoir.num_channels}]",
             got=f"shape {external.shape}",
             hint="one row a step, one column a channel",
         )
     now = reservoir.initial_state() if state is None else state
-    outputs, changes = np.zeros(wanted.shape), np.zeros(len(wanted))
+    outputs, changes = np.zeros(target.shape), np.zeros(len(target))
     output = now.activity @ readout.weights
-    for step in range(len(wanted)):
+    for step in range(len(target)):
         now = reservoir.step(now, external[step], feedback=output)
         activity = np.asarray(now.activity, dtype=np.float64)
         if step % every == 0:
             before = readout.weights.copy()
-            readout.update(activity, wanted[step])
+            readout.update(activity, target[step])
             changes[step] = np.linalg.norm(readout.weights - before)
         outputs[step] = output = activity @ readout.weights
     return ForceRun(outputs, now, changes)

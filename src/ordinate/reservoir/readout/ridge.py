@@ -8,12 +8,13 @@ multiplied: the textbook form, E[xx'] - mean mean', loses its digits where state
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import numpy as np
 import numpy.typing as npt
 from scipy import linalg
 
+from ordinate.arguments import check_number
 from ordinate.errors import ArgumentError, RefusedError, ShapeError
 
 __all__ = ["RidgeReadout"]
@@ -76,18 +77,18 @@ class RidgeReadout:
             )
         self._prepare(x.shape[1], y.shape[1])
         for start in range(0, len(x), _BLOCK_STEPS):
-            block, wanted = (part[start : start + _BLOCK_STEPS].astype(np.float64) for part in (x, y))
+            block, target = (part[start : start + _BLOCK_STEPS].astype(np.float64) for part in (x, y))
             # after widening: the largest float32 values are finite too, and a sum is NaN wherever one of its terms is
-            for name, values in (("states", block), ("targets", wanted)):
+            for name, values in (("states", block), ("targets", target)):
                 if not np.isfinite(values.sum()) and not np.isfinite(values).all():
                     raise ArgumentError(
                         name, expected="finite numbers", got="NaN or infinity", hint="a diverging reservoir needs less gain"
                     )
-            self._add(block, wanted)
+            self._add(block, target)
         return self
 
     def merge(self, other: RidgeReadout) -> RidgeReadout:
-        """Add what another readout has gathered, as if its states had been given here.
+        """Add what another readout has gathered, as if its states had come here.
 
         Raises:
             ShapeError: other numbers of neurons or targets.
@@ -179,13 +180,13 @@ class RidgeReadout:
                     name, expected=f"{had} columns, as before", got=f"{got}", hint="start a new readout for others"
                 )
 
-    def _add(self, block: FloatArray, wanted: FloatArray) -> None:
-        mean, target_mean = np.zeros(block.shape[1]), np.zeros(wanted.shape[1])
+    def _add(self, block: FloatArray, target: FloatArray) -> None:
+        mean, target_mean = np.zeros(block.shape[1]), np.zeros(target.shape[1])
         if self.fit_intercept:
-            mean, target_mean = block.mean(axis=0), wanted.mean(axis=0)
+            mean, target_mean = block.mean(axis=0), target.mean(axis=0)
             block -= mean
-            wanted -= target_mean
-        self._join(len(block), mean, target_mean, block.T @ block, block.T @ wanted)
+            target -= target_mean
+        self._join(len(block), mean, target_mean, block.T @ block, block.T @ target)
 
     def _join(self, steps: int, mean: FloatArray, target_mean: FloatArray, moments: FloatArray, cross: FloatArray) -> None:
         """Chan's update: moments about the common mean from those about two means."""
@@ -239,8 +240,5 @@ def _flat(name: str, values: npt.ArrayLike) -> npt.NDArray[np.floating]:
     return array.reshape(-1, array.shape[-1])
 
 
-def _check_ridge(ridge: float | Sequence[float]) -> None:
-    if isinstance(ridge, bool) or not isinstance(ridge, int | float | np.number) or not 0 <= ridge < np.inf:
-        raise ArgumentError(
-            "ridge", expected="a finite number of at least 0", got=ridge, hint="1e-6 is usual for states in (-1, 1)"
-        )
+def _check_ridge(ridge: float) -> None:
+    check_number("ridge", ridge, minimum=0, hint="1e-6 is usual for states in (-1, 1)")

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from ordinate.errors import ArgumentError
+from ordinate.arguments import check_integer
 from ordinate.reservoir.dynamics.reservoir import Reservoir
 from ordinate.reservoir.readout.ridge import RidgeReadout
 
@@ -50,8 +50,7 @@ class Size:
 
     def __post_init__(self) -> None:
         for name, least in (("washout", 0), ("train", 100), ("validation", 50), ("test", 50)):
-            if getattr(self, name) < least:
-                raise ArgumentError(name, expected=f"at least {least} steps", got=getattr(self, name), hint="give more")
+            check_integer(name, getattr(self, name), minimum=least)
 
     @property
     def steps(self) -> int:
@@ -202,17 +201,17 @@ def evaluate(
         record: the neurons that are read: a query or indices; all by default.
     """
     read = [(place, task, data) for place, (task, data) in enumerate(tasks_and_data) if isinstance(task, ReadTask)]
-    found: dict[int, list[Outcome]] = {}
+    outcomes_of: dict[int, list[Outcome]] = {}
     if read:
         sequences = [setting.input_scaling * drawn[0] for _, _, drawn in read for setting in settings]
         gains = [setting.gain for _ in read for setting in settings]
         states = reservoir.run(np.stack(sequences), record=record, gain=gains)
         for number, (place, one, data) in enumerate(read):
             own = states[number * len(settings) : (number + 1) * len(settings)]
-            found[place] = [one.outcome(run, data, size, ridges) for run in own]
+            outcomes_of[place] = [one.outcome(run, data, size, ridges) for run in own]
     best = []
     for place, (task, data) in enumerate(tasks_and_data):
-        outcomes = found.get(place) or task.outcomes(reservoir, data, size, settings, ridges, record)
+        outcomes = outcomes_of.get(place) or task.outcomes(reservoir, data, size, settings, ridges, record)
         scores = [outcome.validation for outcome in outcomes]
         chosen = int(np.argmax(scores) if task.higher_is_better else np.argmin(scores))
         best.append(replace(outcomes[chosen], setting=settings[chosen]))

@@ -57,7 +57,7 @@ SIGNS: Mapping[str, Wiring] = {
 
 @dataclass(frozen=True)
 class Plan:
-    """What a card is made of.
+    """What a card measures.
 
     Args:
         tasks: names of tasks.
@@ -102,12 +102,12 @@ class Plan:
         known = {"nulls": [name for name in WIRINGS if name != "connectome"], "signs": list(SIGNS)}
         known["normalisations"] = [name for name in NORMALISATIONS if name != "effective_radius"]
         for name in ("tasks", "nulls", "signs", "normalisations", "seeds", "gains", "input_scalings", "ridges"):
-            told = getattr(self, name)
-            if not told or len(set(told)) != len(told):
-                raise ArgumentError(name, expected="one or more, each once", got=told, hint="name them")
-            for one in told:
+            values = getattr(self, name)
+            if not values or len(set(values)) != len(values):
+                raise ArgumentError(name, expected="one or more, each once", got=values)
+            for one in values:
                 if name in known and one not in known[name]:
-                    raise UnknownNameError(name, expected=f"one of {', '.join(known[name])}", got=one, hint="choose one")
+                    raise UnknownNameError(name, expected=f"one of {', '.join(known[name])}", got=one)
         for task in self.tasks:
             task_named(task)
         if len(self.seeds) < 2:
@@ -121,7 +121,7 @@ class Plan:
             ("most_read", self.most_read >= 1, "at least 1"),
         ):
             if not fine:
-                raise ArgumentError(name, expected=expected, got=getattr(self, name), hint="choose another")
+                raise ArgumentError(name, expected=expected, got=getattr(self, name))
 
     @property
     def settings(self) -> list[Setting]:
@@ -190,9 +190,9 @@ def draw_card(
     """Run every task on the connectome and on its nulls, and compare.
 
     Args:
-        connectome: its absolute weights are taken, and given signs.
+        connectome: its absolute weights are taken, and signs assigned.
         plan: what is run; by default memory, NARMA10 and Mackey-Glass with five seeds.
-        wirings: how each wiring is made of the connectome and a seed; "connectome" among them.
+        wirings: each wiring as a function of the connectome and a seed; "connectome" among them.
         progress: called with the networks done and their number.
 
     Raises:
@@ -201,7 +201,7 @@ def draw_card(
     """
     plan = Plan() if plan is None else plan
     chosen = [task_named(name) for name in plan.tasks]
-    found: dict[Cell, list[Outcome]] = {}
+    outcomes_of: dict[Cell, list[Outcome]] = {}
     done = 0
     for seed in plan.seeds:
         drawn = [(task, task.draw(plan.size, seed)) for task in chosen]
@@ -211,11 +211,11 @@ def draw_card(
             for signs, normalisation in product(plan.signs, plan.normalisations):
                 scaled = normalise(SIGNS[signs](wired, _stream(seed, 5)), normalisation, 1.0)
                 for task, outcome in _outcomes(scaled, drawn, plan, seed, read):
-                    found.setdefault((task.name, signs, normalisation, name), []).append(outcome)
+                    outcomes_of.setdefault((task.name, signs, normalisation, name), []).append(outcome)
                 done += 1
                 progress(done, plan.num_networks)
-    scores = {cell: tuple(one.test for one in outcomes) for cell, outcomes in found.items()}
-    gains = {cell: tuple(one.setting.gain for one in outcomes if one.setting) for cell, outcomes in found.items()}
+    scores = {cell: tuple(one.test for one in outcomes) for cell, outcomes in outcomes_of.items()}
+    gains = {cell: tuple(one.setting.gain for one in outcomes if one.setting) for cell, outcomes in outcomes_of.items()}
     size = connectome.num_neurons, connectome.num_edges
     return Card(connectome.name, *size, plan, scores, gains, _compared(scores, plan))
 
@@ -236,24 +236,24 @@ def _outcomes(
     connectome: Connectome, drawn: list[tuple[Task, Any]], plan: Plan, seed: int, read: npt.NDArray[np.int64]
 ) -> list[tuple[Task, Outcome]]:
     """Each task's outcome at the setting that its validation stretch prefers; tasks of as many channels share a network."""
-    found = []
+    best = []
     bias = plan.bias * np.random.default_rng(_stream(seed, 2)).uniform(-1, 1, connectome.num_neurons)
     for channels in sorted({task.num_channels for task, _ in drawn}):
         weights = random_input_weights(connectome, channels, neurons=plan.stimulus, seed=_stream(seed, 3))
         reservoir = Reservoir(connectome, input_weights=weights, leak_rate=plan.leak_rate, bias=bias)
         own = [(task, data) for task, data in drawn if task.num_channels == channels]
         outcomes = evaluate(own, reservoir, plan.size, plan.settings, ridges=plan.ridges, record=read)
-        found += [(task, outcome) for (task, _), outcome in zip(own, outcomes, strict=True)]
-    return found
+        best += [(task, outcome) for (task, _), outcome in zip(own, outcomes, strict=True)]
+    return best
 
 
 def _compared(scores: Mapping[Cell, tuple[float, ...]], plan: Plan) -> tuple[Comparison, ...]:
     cells = list(product(plan.tasks, plan.signs, plan.normalisations, plan.nulls))
-    told = []
+    rows = []
     for task, signs, normalisation, null in cells:
         own, other = scores[task, signs, normalisation, "connectome"], scores[task, signs, normalisation, null]
-        told.append((own, other, paired(own, other)))
-    adjusted = holm([difference[3] for _, _, difference in told])
+        rows.append((own, other, paired(own, other)))
+    adjusted = holm([difference[3] for _, _, difference in rows])
     return tuple(
         Comparison(
             *cell,
@@ -266,7 +266,7 @@ def _compared(scores: Mapping[Cell, tuple[float, ...]], plan: Plan) -> tuple[Com
             p_adjusted=after,
             verdict=verdict(mean, after, task_named(cell[0]).higher_is_better),
         )
-        for cell, (own, other, (mean, lower, upper, p)), after in zip(cells, told, adjusted, strict=True)
+        for cell, (own, other, (mean, lower, upper, p)), after in zip(cells, rows, adjusted, strict=True)
     )
 
 
@@ -292,7 +292,7 @@ def draw_task(axes: Axes, card: Card, task: str, *, named_rows: bool = True) -> 
     plan = card.plan
     rows = list(product(plan.signs, plan.normalisations))
     wirings = ("connectome", *plan.nulls)
-    told = {(one.signs, one.normalisation, one.null): one.verdict for one in card.comparisons if one.task == task}
+    verdicts = {(one.signs, one.normalisation, one.null): one.verdict for one in card.comparisons if one.task == task}
     for row, (signs, normalisation) in enumerate(rows):
         for number, wiring in enumerate(wirings):
             height = row + (number - (len(wirings) - 1) / 2) * 0.24
@@ -302,7 +302,7 @@ def draw_task(axes: Axes, card: Card, task: str, *, named_rows: bool = True) -> 
             axes.plot(values, [height] * len(values), linestyle="none", marker=marker, color=colour, markersize=3.5, alpha=0.55)
             axes.plot([lower, upper], [height, height], color=colour, linewidth=1.4)
             axes.plot([mean], [height], marker="|", markersize=9, color=colour, label=wiring if row == 0 else None)
-            if told.get((signs, normalisation, wiring), "not different") != "not different":
+            if verdicts.get((signs, normalisation, wiring), "not different") != "not different":
                 axes.annotate("*", (max(upper, *values), height), xytext=(4, -4), textcoords="offset points", color=colour)
     metric = task_named(task).metric.replace("_", " ")
     better = "right" if task_named(task).higher_is_better else "left"

@@ -7,13 +7,13 @@ could still hide.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
 
 from ordinate.errors import ArgumentError, ShapeError
 
@@ -70,9 +70,16 @@ def interval(values: npt.ArrayLike) -> tuple[float, float, float]:
     >>> [round(x, 3) for x in interval([1.0, 2.0, 3.0])]
     [2.0, -0.484, 4.484]
     """
-    mean, error, degrees = _mean_and_error(values)
-    half = float(special.stdtrit(degrees, 1 - _LEVEL / 2)) * error
-    return mean, mean - half, mean + half
+    from scipy import stats
+
+    sample = np.asarray(values, dtype=np.float64)
+    if sample.ndim != 1 or len(sample) < 2 or not np.isfinite(sample).all():
+        raise ArgumentError("values", expected="two or more finite numbers", got=_shortened(sample), hint="take more seeds")
+    mean, error = float(sample.mean()), float(stats.sem(sample))
+    if error == 0:
+        return mean, mean, mean
+    lower, upper = stats.t.interval(1 - _LEVEL, len(sample) - 1, loc=mean, scale=error)
+    return mean, float(lower), float(upper)
 
 
 def paired(first: Sequence[float], second: Sequence[float]) -> tuple[float, float, float, float]:
@@ -92,10 +99,13 @@ def paired(first: Sequence[float], second: Sequence[float]) -> tuple[float, floa
         raise ShapeError("second", expected=f"{len(first)} scores", got=f"{len(second)}", hint="pair them by seed")
     differences = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)
     mean, lower, upper = interval(differences)
-    _, error, degrees = _mean_and_error(differences)
-    if error == 0:
+    if lower == upper:
         return mean, lower, upper, 1.0 if mean == 0 else 0.0
-    return mean, lower, upper, float(2 * special.stdtr(degrees, -abs(mean) / error))
+    from scipy import stats
+
+    with warnings.catch_warnings():  # differences that vary in their last digits only: the interval says so
+        warnings.filterwarnings("ignore", "Precision loss", RuntimeWarning)
+        return mean, lower, upper, float(stats.ttest_1samp(differences, 0.0).pvalue)
 
 
 def holm(p: Sequence[float]) -> list[float]:
@@ -122,8 +132,6 @@ def verdict(difference: float, p_adjusted: float, higher_is_better: bool) -> str
     return "connectome better" if (difference > 0) == higher_is_better else "connectome worse"
 
 
-def _mean_and_error(values: npt.ArrayLike) -> tuple[float, float, int]:
-    told = np.asarray(values, dtype=np.float64)
-    if told.ndim != 1 or len(told) < 2 or not np.isfinite(told).all():
-        raise ArgumentError("values", expected="two or more finite numbers", got=told.tolist(), hint="take more seeds")
-    return float(told.mean()), float(told.std(ddof=1) / np.sqrt(len(told))), len(told) - 1
+def _shortened(sample: npt.NDArray[Any]) -> str:
+    """A few numbers, or how many there are: a message is one line."""
+    return str(sample.tolist()) if sample.size <= 6 else f"{sample.shape} with {int((~np.isfinite(sample)).sum())} not finite"

@@ -1,4 +1,4 @@
-"""Series that benchmark tasks are made of: Mackey-Glass, Lorenz, NARMA10 and NARMA30.
+"""Series for benchmark tasks: Mackey-Glass, Lorenz, NARMA10 and NARMA30.
 
 A chaotic system magnifies a rounding error until nothing agrees. An adaptive solver, a fused multiply-add or another `pow`
 therefore gives another series, and results on "Mackey-Glass" differ between libraries for no better reason. Here every
@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ordinate.arguments import check_integer, check_number
 from ordinate.errors import ArgumentError, RefusedError
 
 __all__ = ["LORENZ_EXPONENT", "MACKEY_GLASS_EXPONENT", "ChaoticSeries", "Narma", "lorenz", "mackey_glass", "narma10", "narma30"]
@@ -177,10 +178,8 @@ def _runge_kutta(slope: Callable[[State], State], state: State, h: float) -> Sta
 
 def _check_sizes(length: int, substeps: int, discard: int, step: float) -> None:
     for name, value, least in (("length", length, 1), ("substeps", substeps, 1), ("discard", discard, 0)):
-        if value < least:
-            raise ArgumentError(name, expected=f"at least {least}", got=value, hint="ask for more")
-    if not (step > 0 and math.isfinite(step)):
-        raise ArgumentError("step", expected="a time above 0", got=step, hint="such as 1.0 for Mackey-Glass, 0.02 for Lorenz")
+        check_integer(name, value, minimum=least)
+    check_number("step", step, above=0, hint="such as 1.0 for Mackey-Glass, 0.02 for Lorenz")
 
 
 _REDRAWS = 100
@@ -258,8 +257,7 @@ def _narma(
     drive: float,
     rest: float,
 ) -> Narma:
-    if length < 1:
-        raise ArgumentError("length", expected="at least 1 step", got=length, hint="ask for more")
+    check_integer("length", length, minimum=1)
     generator = np.random.default_rng(seed)
     for redrawn in range(_REDRAWS):
         inputs = generator.uniform(0.0, 0.5, length)

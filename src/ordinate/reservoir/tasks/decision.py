@@ -1,4 +1,4 @@
-"""A perceptual decision: which of two noisy channels was stronger, told after both have fallen silent.
+"""A perceptual decision: which of two noisy channels was stronger, answered after both have fallen silent.
 
 As in the experiments with moving dots (Gold and Shadlen 2007, doi 10.1146/annurev.neuro.29.051605.113038): a cue, then evidence
 for left and right at a given coherence, then a silent delay, then the answer. Since the answer is read after the delay, only a
@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ordinate.arguments import check_integer, check_number
 from ordinate.errors import ArgumentError
 from ordinate.reservoir.dynamics.reservoir import Reservoir
 from ordinate.reservoir.readout.classes import ClassReadout
@@ -78,8 +79,7 @@ class DecisionTask:
 
     def __post_init__(self) -> None:
         for name, least in (("cue", 0), ("evidence", 1), ("delay", 0), ("noise", 0)):
-            if not getattr(self, name) >= least:
-                raise ArgumentError(name, expected=f"at least {least}", got=getattr(self, name), hint="choose more")
+            check_number(name, getattr(self, name), minimum=least)
         if not self.coherences or not all(0 < c <= 1 for c in self.coherences):
             raise ArgumentError("coherences", expected="shares in (0, 1]", got=self.coherences, hint="such as (0.1, 0.5)")
 
@@ -99,18 +99,17 @@ class DecisionTask:
         Raises:
             ArgumentError: fewer than one.
         """
-        if count < 1:
-            raise ArgumentError("count", expected="at least 1 trial", got=count, hint="ask for more")
+        check_integer("count", count, minimum=1)
         generator = np.random.default_rng(seed)
         steps = self.cue + self.evidence + self.delay
         coherence, right = generator.choice(self.coherences, count), generator.integers(0, 2, count)
         inputs = np.zeros((count, steps, 3))
         inputs[:, :, 0] = 1.0
-        shown = slice(self.cue, self.cue + self.evidence)
+        evident = slice(self.cue, self.cue + self.evidence)
         noise = generator.normal(0.0, self.noise, (count, self.evidence, 2))
         for side in (0, 1):
             strength = (1 + np.where(right == side, coherence, -coherence)) / 2
-            inputs[:, shown, 1 + side] = strength[:, None] + noise[:, :, side]
+            inputs[:, evident, 1 + side] = strength[:, None] + noise[:, :, side]
         return DecisionTrials(inputs, np.where(right == 1, "right", "left"), coherence)
 
     def draw(self, size: Size, seed: int) -> tuple[DecisionTrials, DecisionTrials, DecisionTrials]:

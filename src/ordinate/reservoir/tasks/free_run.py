@@ -1,6 +1,6 @@
 """Free runs: how long a network that feeds itself stays on a chaotic series, in Lyapunov times.
 
-The network is trained to predict its next input. Then, from several places of a stretch that it was not trained on, it is shown
+The network is trained to predict its next input. Then, from several places of a stretch that it was not trained on, it receives
 the true series up to that place and left alone. What counts is the mean time until its error passes .4 of the series' spread.
 """
 
@@ -56,9 +56,9 @@ class FreeRunTask:
 
     def draw(self, size: Size, seed: int) -> ChaoticSeries:
         """The series at unit scale, long enough that a free run may start at the last step."""
-        made = self.series(size.steps, seed)
-        made = self.series(size.steps + _horizon(made), seed)
-        return ChaoticSeries((made.values - self.middle) / self.spread, made.step, made.lyapunov_exponent)
+        series = self.series(size.steps, seed)
+        series = self.series(size.steps + _horizon(series), seed)
+        return ChaoticSeries((series.values - self.middle) / self.spread, series.step, series.lyapunov_exponent)
 
     def outcomes(
         self,
@@ -100,8 +100,8 @@ class FreeRunTask:
         gains = np.array([setting.gain for setting in settings])
         begun, state, at = [], None, 0
         for place in places:
-            shown = scaling * data.values[at : place + 1]
-            _, state = reservoir.advance(shown, state=state, record=[0], gain=gains)
+            signal = scaling * data.values[at : place + 1]
+            _, state = reservoir.advance(signal, state=state, record=[0], gain=gains)
             begun.append(state.activity)
             at = place + 1
         batch = (num_settings, num_readouts, starts)
@@ -110,19 +110,19 @@ class FreeRunTask:
         offsets = np.array([[offset for _, offset in row] for row in solved])[:, :, None]
 
         def readout(activity: npt.NDArray[Any]) -> FloatArray:
-            # a run that has left the series may explode: held at 100 spreads it is long invalid, and the others go on
+            # a run that has left the series may explode: clipped at 100 spreads it is long invalid, and the others go on
             output = np.clip(activity.reshape(*batch, -1) @ weights + offsets, -100.0, 100.0)
             return np.asarray((scaling[:, None] * output).reshape(-1, self.num_channels))
 
         horizon = _horizon(data)
-        found = reservoir.generate(
+        free = reservoir.generate(
             readout,
             horizon,
             state=State(start.reshape(-1, reservoir.num_neurons).astype(reservoir.dtype)),
             record=record,
             gain=np.repeat(gains, num_readouts * starts),
         )
-        outputs = found.outputs.reshape(*batch, horizon, self.num_channels) / scaling[:, None, None]
+        outputs = free.outputs.reshape(*batch, horizon, self.num_channels) / scaling[:, None, None]
         times = np.empty(batch)
         for setting, readout_number, number in np.ndindex(batch):
             times[setting, readout_number, number] = valid_time(

@@ -8,9 +8,12 @@ to the number of neurons. Here correlations are taken on fresh steps and each is
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import numpy.typing as npt
 
+from ordinate.arguments import check_integer
 from ordinate.errors import ArgumentError, ShapeError
 
 __all__ = ["delayed", "memory_capacity", "memory_curve"]
@@ -35,13 +38,12 @@ def delayed(inputs: npt.ArrayLike, max_delay: int) -> FloatArray:
     u = np.asarray(inputs, dtype=np.float64)
     if u.ndim not in (1, 2) or (u.ndim == 2 and u.shape[1] != 1):
         raise ShapeError("inputs", expected="[T] or [T, 1]", got=f"shape {u.shape}", hint="give one channel")
-    if max_delay < 1:
-        raise ArgumentError("max_delay", expected="at least 1", got=max_delay, hint="the input itself is no memory")
+    check_integer("max_delay", max_delay, minimum=1)
     u = u.ravel()
-    found = np.zeros((len(u), max_delay))
+    past = np.zeros((len(u), max_delay))
     for delay in range(1, min(max_delay, len(u) - 1) + 1):
-        found[delay:, delay - 1] = u[:-delay]
-    return found
+        past[delay:, delay - 1] = u[:-delay]
+    return past
 
 
 def memory_curve(target: npt.ArrayLike, predicted: npt.ArrayLike) -> FloatArray:
@@ -67,26 +69,31 @@ def memory_curve(target: npt.ArrayLike, predicted: npt.ArrayLike) -> FloatArray:
     >>> memory_curve([[1.0], [2.0], [4.0]], [[2.0], [4.0], [8.0]]).tolist()
     [1.0]
     """
-    told, found = np.asarray(target, dtype=np.float64), np.asarray(predicted, dtype=np.float64)
-    if told.shape != found.shape or told.ndim != 2 or len(told) < 3:
+    from scipy import stats
+
+    inputs, outputs = np.asarray(target, dtype=np.float64), np.asarray(predicted, dtype=np.float64)
+    if inputs.shape != outputs.shape or inputs.ndim != 2 or len(inputs) < 3:
         raise ShapeError(
             "predicted",
-            expected=f"[n, K] as target {told.shape}, n above 2",
-            got=f"shape {found.shape}",
+            expected=f"[n, K] as target {inputs.shape}, n above 2",
+            got=f"shape {outputs.shape}",
             hint="give one row a step",
         )
-    told, found = told - told.mean(axis=0), found - found.mean(axis=0)
-    spread, found_spread = (told**2).sum(axis=0), (found**2).sum(axis=0)
-    if not (np.isfinite(spread).all() and np.isfinite(found_spread).all() and (spread > 0).all()):
+    if not (np.isfinite(inputs).all() and np.isfinite(outputs).all() and (np.ptp(inputs, axis=0) > 0).all()):
         raise ArgumentError("target", expected="finite inputs that vary", got="a constant, or NaN", hint="give random inputs")
-    n = len(told)
-    varies = found_spread > 0
-    r_squared = (told * found).sum(axis=0) ** 2 / (spread * np.where(varies, found_spread, 1.0))
-    return np.asarray(np.where(varies, ((n - 1) * r_squared - 1) / (n - 2), 0.0))
+    n = len(inputs)
+    curve = np.zeros(inputs.shape[1])
+    varies = np.ptp(outputs, axis=0) > 0
+    if varies.any():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", stats.NearConstantInputWarning)
+            correlation = stats.pearsonr(inputs[:, varies], outputs[:, varies], axis=0).statistic
+        curve[varies] = ((n - 1) * correlation**2 - 1) / (n - 2)
+    return curve
 
 
 def memory_capacity(target: npt.ArrayLike, predicted: npt.ArrayLike) -> float:
-    """The sum of `memory_curve` over the delays: how many past inputs can be told, 0 for a network without memory.
+    """The sum of `memory_curve` over the delays: how many past inputs can be read out, 0 for a network without memory.
 
     Args:
         target: the delayed inputs, [n, K].

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ordinate.errors import UnknownNameError
+from ordinate.arguments import check_choice
 from ordinate.reservoir.readout.metrics import nrmse_by_std
 from ordinate.reservoir.tasks.base import ReadTask, Task
 from ordinate.reservoir.tasks.datasets import mackey_glass, narma10, narma30
@@ -54,9 +54,7 @@ def task_named(name: str) -> Task:
     >>> task_named("memory").metric
     'memory_capacity'
     """
-    if name not in tasks():
-        raise UnknownNameError("task", expected=f"one of {', '.join(tasks())}", got=name, hint="choose one, or all")
-    return tasks()[name]
+    return tasks()[check_choice("task", name, tasks())]
 
 
 def _memory(steps: int, seed: int) -> tuple[FloatArray, FloatArray]:
@@ -65,8 +63,8 @@ def _memory(steps: int, seed: int) -> tuple[FloatArray, FloatArray]:
 
 
 def _narma(series: Callable[[int, int], Any], steps: int, seed: int) -> tuple[FloatArray, FloatArray]:
-    made = series(steps, seed)
-    return 4.0 * made.inputs - 1.0, made.targets  # from (0, .5) to (-1, 1), so that input scaling means the same everywhere
+    system = series(steps, seed)
+    return 4.0 * system.inputs - 1.0, system.targets  # from (0, .5) to (-1, 1), so that input scaling means the same everywhere
 
 
 def _mackey_glass(steps: int, seed: int) -> tuple[FloatArray, FloatArray]:
