@@ -32,6 +32,16 @@ LAYERS = [
 INSIDE: dict[str, list[list[str]]] = {
     "logic": [["kernels"], ["circuit"], ["simplify", "export"], ["chip", "network"], ["growth", "methods"], ["__init__"]],
     "reservoir": [["connectome"], ["dynamics"], ["readout", "laterality"], ["tasks", "body"], ["moved"], ["__init__"]],
+    "attention": [
+        ["masks", "encodings", "norm", "reference", "context_parallel", "checkpoint"],
+        ["score_terms", "backend_selection", "visibility", "cache_positions"],
+        ["blocked", "flex", "cache"],
+        ["plan", "generation"],
+        ["attend"],
+        ["layers", "pooling"],
+        ["decoder"],
+        ["__init__"],
+    ],
     "inspection": [
         ["records"],
         ["gguf_header"],
@@ -65,11 +75,9 @@ EXCEPTIONS = {
 # Packages whose circles are still to be opened.
 CIRCLES_LEFT = {
     "position",
-    "attention",
     "cli",
     "frequencies",
     "lab",
-    "sweep",
     "articles",
 }
 

@@ -208,7 +208,7 @@ STEPS = torch.arange(6)
         (lambda: attend(Q, K, V, mask=Padding(torch.ones(2, 5, dtype=torch.bool))), ShapeError, "cover every key"),
         (lambda: attend(Q, K, V, mask=Documents(torch.zeros(3, dtype=torch.long))), ShapeError, "cover every key"),
         (lambda: attend(Q, K, V, impl="flash"), ArgumentError, "impl: expected"),
-        (lambda: attend(Q, K, V, scale=float("inf")), ArgumentError, "scale: expected a finite factor"),
+        (lambda: attend(Q, K, V, scale=float("inf")), ArgumentError, "scale: expected a finite number"),
     ],
 )
 def test_what_does_not_fit_is_refused_in_words(call, error, words):

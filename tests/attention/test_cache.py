@@ -200,7 +200,7 @@ def test_reset_forgets_tokens_and_keeps_the_room():
     put(cache, [[1, 2, 3]], torch.arange(3))
     place = cache.contents().keys.data_ptr()
     cache.reset()
-    assert (cache.held, cache.capacity, cache.following(1).tolist()) == (0, 4, [[0]])
+    assert (cache.num_cached, cache.capacity, cache.following(1).tolist()) == (0, 4, [[0]])
     held = put(cache, [[8]], torch.tensor([0]))
     assert held.keys.data_ptr() == place
     assert held.keys[..., 0].unique().tolist() == [8.0]
@@ -243,7 +243,7 @@ def test_a_cache_made_while_generating_can_be_used_after():
         put(cache, [[1]], torch.tensor([0]))
         cache.select(torch.tensor([0]))
     put(cache, [[2]], torch.tensor([1]))
-    assert cache.held == 2
+    assert cache.num_cached == 2
 
 
 def test_a_window_that_an_error_caught_half_written_refuses_to_go_on():
@@ -266,7 +266,7 @@ NEW = torch.zeros(2, HEADS, 1, DIM)
 @pytest.mark.parametrize(
     ("call", "error", "words"),
     [
-        (lambda: KVCache(0, 1, 8, capacity=4), ArgumentError, "batch: expected a whole number of 1 or more"),
+        (lambda: KVCache(0, 1, 8, capacity=4), ArgumentError, "batch: expected an integer of at least 1"),
         (lambda: KVCache(1, 1, 8), ArgumentError, "either capacity or window_keys"),
         (lambda: KVCache(1, 1, 8, capacity=4, window_keys=4), ArgumentError, "either capacity or window_keys"),
         (lambda: KVCache(1, 1, 8, capacity=4, sink_keys=1), ArgumentError, "sink_keys"),
@@ -276,7 +276,7 @@ NEW = torch.zeros(2, HEADS, 1, DIM)
         (lambda: ONE.append(NEW, NEW[..., :3], torch.arange(1)), ShapeError, r"value: .* D=4"),
         (lambda: ONE.append(NEW.double(), NEW, torch.arange(1)), ArgumentTypeError, "key: expected the cache's torch.float32"),
         (lambda: ONE.append(NEW, NEW.to("meta"), torch.arange(1)), ArgumentTypeError, "value: .* on cpu, got .* on meta"),
-        (lambda: ONE.append(NEW, NEW, torch.zeros(3, 1)), ShapeError, "B=2 rows, as the cache"),
+        (lambda: ONE.append(NEW, NEW, torch.zeros(3, 1)), ShapeError, "with B=2, got shape"),
         (lambda: ONE.append(NEW.clone().requires_grad_(), NEW, torch.arange(1)), RefusedError, "inference_mode"),
         (lambda: ONE.select(torch.tensor([0, 2])), ArgumentError, "rows from 0 to 1"),
         (lambda: ONE.select(torch.tensor([0.0])), ArgumentTypeError, "rows: expected integers"),

@@ -8,8 +8,8 @@ from torch import nn
 from torch.testing import assert_close
 
 from ordinate.attention import Causal, Documents, KVCache, Mask, MultiHeadAttention, Padding, Window
+from ordinate.attention.encodings import shared_rotation
 from ordinate.attention.norm import RMSNorm
-from ordinate.attention.plan import Turn
 from ordinate.errors import ArgumentError, ArgumentTypeError, RefusedError, ShapeError
 from ordinate.position import ALiBi, NoPosition, PoPE, Rotary, ShawRelative, Sinusoidal, XPos, indices
 from ordinate.position.frequencies import DynamicNTK, YaRN
@@ -121,7 +121,7 @@ def test_a_rotation_shared_by_layers_is_that_of_the_encoding(layout, rotary_dim,
     steps = torch.randint(0, 900, (2, 6) if rows else (6,), generator=torch.Generator().manual_seed(0))
     for dtype, tolerance in ((torch.float64, 1e-14), (torch.float32, 1e-6), (torch.bfloat16, 0)):
         x = torch.randn(2, HEADS, 6, HEAD_DIM).to(dtype)
-        assert_close(Turn(rotary, steps, dtype)(x), rotary.rotate(x, steps), rtol=tolerance, atol=tolerance)
+        assert_close(shared_rotation([rotary], steps, dtype)(x), rotary.rotate(x, steps), rtol=tolerance, atol=tolerance)
 
 
 @pytest.mark.parametrize("member", CACHED, ids=[member.name for member in CACHED])
@@ -283,7 +283,7 @@ def cached(**settings):
     [
         (lambda: MultiHeadAttention(64, 6, head_dim=8, num_key_value_heads=4), ArgumentError, "divides the 6 query heads"),
         (lambda: MultiHeadAttention(64, 6), ArgumentError, r"divides dim \(64\)"),
-        (lambda: MultiHeadAttention(64, 0), ArgumentError, "num_heads: expected 1 or more"),
+        (lambda: MultiHeadAttention(64, 0), ArgumentError, "num_heads: expected an integer of at least 1"),
         (lambda: SELF(X[..., :5], STEPS), ShapeError, r"x: expected a tensor \[B T D\] with D=64"),
         (lambda: SELF(X, STEPS[:4]), ShapeError, "one position for each of the 15 tokens"),
         (lambda: SELF(X, STEPS.half()), ArgumentTypeError, "positions"),

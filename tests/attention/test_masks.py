@@ -66,8 +66,8 @@ def test_padding_hides_keys_row_by_row():
 @pytest.mark.parametrize(
     ("make", "error", "words"),
     [
-        (lambda: Window(0), ArgumentError, "window_keys: expected at least 1"),
-        (lambda: Window(2.0), ArgumentTypeError, "window_keys: expected a number of keys"),
+        (lambda: Window(0), ArgumentError, "window_keys: expected an integer of at least 1"),
+        (lambda: Window(2.0), ArgumentTypeError, "window_keys: expected an integer"),
         (lambda: Padding(torch.zeros(3)), ArgumentTypeError, "not an additive mask"),
         (lambda: Padding(torch.tensor([0, 2])), ArgumentError, "only 0 and 1"),
         (lambda: Padding(torch.ones(2, 2, 2, dtype=torch.bool)), ShapeError, r"a tensor \[S \| B S\]"),

@@ -1,10 +1,9 @@
-"""Attention that is told where its tokens are: one function, masks that compose, layers, caches, pooling, a decoder."""
+"""Attention that knows where its tokens are: one function, masks that compose, layers, caches, pooling, a decoder."""
 
 from ordinate.attention.attend import attend
+from ordinate.attention.backend_selection import Choice, choose
 from ordinate.attention.cache import KVCache
-from ordinate.attention.checkpoint import load_decoder
-from ordinate.attention.choice import Choice, choose
-from ordinate.attention.decoder import Decoder
+from ordinate.attention.decoder import Decoder, load_decoder
 from ordinate.attention.generation import Sampling, generate
 from ordinate.attention.layers import MultiHeadAttention
 from ordinate.attention.masks import Causal, Documents, Mask, Padding, Window

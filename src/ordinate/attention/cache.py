@@ -8,6 +8,7 @@ Sources: Shazeer 2019, arXiv 1911.02150 (incremental decoding); Xiao et al. 2023
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,18 +17,20 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from ordinate.attention import cache_files
-from ordinate.attention.ledger import Ledger
-from ordinate.attention.slots import Slots, put
-from ordinate.errors import ArgumentError, ArgumentTypeError, RefusedError, ShapeError
+from ordinate.arguments import check_integer
+from ordinate.attention.cache_positions import CachePositions, Slots, write_slots
+from ordinate.errors import ArgumentError, ArgumentTypeError, DataError, RefusedError, ShapeError
+from ordinate.safetensors_io import read_tensors, write_tensors
 from ordinate.shapes import check_shape
 
-__all__ = ["Chunk", "Held", "KVCache"]
+__all__ = ["CacheView", "Chunk", "KVCache"]
+
+_METADATA_KEY = "ordinate.KVCache"
 
 
 @dataclass(frozen=True)
-class Held:
-    """What attention sees after new tokens went into a cache.
+class CacheView:
+    """What attention sees of a cache after new tokens went in.
 
     Args:
         keys, values: [B, G, S, D] and [B, G, S, V], views of the cache where they can be: the next append changes them.
@@ -49,17 +52,19 @@ class Chunk:
         slots: where they go.
         new_positions: of the new tokens, [B, T] or [B, T, A].
         token_mask: bool [B, T], or None where every token is real.
-        positions, visible: as in `Held`.
+        positions: as in `CacheView`.
+        first: these tokens and no others are what their queries see, in rising order.
     """
 
     slots: Slots
     new_positions: Tensor
     token_mask: Tensor | None
     positions: Tensor
+    first: bool
 
     @property
     def visible(self) -> Tensor | None:
-        """As in `Held`."""
+        """As in `CacheView`."""
         return self.slots.visible
 
 
@@ -83,8 +88,8 @@ class KVCache:
         ArgumentError: sizes below 1; both a capacity and a window, or neither; sinks or growth that make no sense.
 
     >>> cache = KVCache(1, 2, 8, capacity=16)
-    >>> held = cache.append(torch.ones(1, 2, 3, 8), torch.ones(1, 2, 3, 8), torch.arange(3))
-    >>> held.keys.shape, held.positions.tolist(), cache.lengths.tolist()
+    >>> view = cache.append(torch.ones(1, 2, 3, 8), torch.ones(1, 2, 3, 8), torch.arange(3))
+    >>> view.keys.shape, view.positions.tolist(), cache.lengths.tolist()
     (torch.Size([1, 2, 3, 8]), [[0, 1, 2]], [3])
     """
 
@@ -109,8 +114,7 @@ class KVCache:
         sizes["num_layers"] = num_layers
         optional = {"capacity": capacity, "window_keys": window_keys, "axes": axes}
         for name, size in (sizes | {name: size for name, size in optional.items() if size is not None}).items():
-            if isinstance(size, bool) or not isinstance(size, int) or size < 1:
-                raise ArgumentError(name, expected="a whole number of 1 or more", got=size, hint="pass a size")
+            check_integer(name, size, minimum=1)
         if (capacity is None) == (window_keys is None):
             raise ArgumentError(
                 "capacity",
@@ -118,8 +122,9 @@ class KVCache:
                 got=f"capacity={capacity}, window_keys={window_keys}",
                 hint="a window holds window_keys + sink_keys tokens, however long the row",
             )
-        if isinstance(sink_keys, bool) or not isinstance(sink_keys, int) or sink_keys < 0 or (sink_keys and not window_keys):
-            raise ArgumentError("sink_keys", expected="0, or more along with window_keys", got=sink_keys, hint="pass a window")
+        check_integer("sink_keys", sink_keys, minimum=0)
+        if sink_keys and not window_keys:
+            raise ArgumentError("sink_keys", expected="0 without window_keys, since no token leaves", got=sink_keys)
         if growing and window_keys is not None:
             raise ArgumentError("growing", expected="False with window_keys", got=growing, hint="a window does not grow")
         slots = (window_keys or 0) + sink_keys if capacity is None else capacity
@@ -128,15 +133,17 @@ class KVCache:
             self._keys = [torch.zeros(*shape, head_dim, dtype=dtype, device=device) for _ in range(num_layers)]
             self._values = [torch.zeros(*shape, value_dim, dtype=dtype, device=device) for _ in range(num_layers)]
         self.growing = growing
-        self._ledger = Ledger(batch, slots, window_keys=window_keys, sink_keys=sink_keys, axes=axes, device=self.device)
+        self._positions = CachePositions(
+            batch, slots, window_keys=window_keys, sink_keys=sink_keys, axes=axes, device=self.device
+        )
         self._open: Chunk | None = None
 
     batch = property(lambda self: self._keys[0].shape[0], doc="Rows B.")
     num_layers = property(lambda self: len(self._keys), doc="Layers that share positions and lengths.")
     capacity = property(lambda self: self._keys[0].shape[2], doc="Tokens that fit, a row; in a window the sinks included.")
-    window_keys = property(lambda self: self._ledger.window_keys, doc="Tokens that stay, the sinks apart; None for all.")
-    sink_keys = property(lambda self: self._ledger.sink_keys, doc="First tokens of a row that stay for good.")
-    axes = property(lambda self: self._ledger.axes, doc="Numbers in a position, or None.")
+    window_keys = property(lambda self: self._positions.window_keys, doc="Tokens that stay, the sinks apart; None for all.")
+    sink_keys = property(lambda self: self._positions.sink_keys, doc="First tokens of a row that stay for good.")
+    axes = property(lambda self: self._positions.axes, doc="Numbers in a position, or None.")
     dtype = property(lambda self: self._keys[0].dtype, doc="Of keys and values.")
     device = property(lambda self: self._keys[0].device, doc="Where keys, values and positions live.")
 
@@ -148,18 +155,18 @@ class KVCache:
     @property
     def lengths(self) -> Tensor:
         """Tokens that each row has seen, int64 [B]; in a window that may be more than it holds."""
-        return torch.tensor(self._ledger.counts, device=self.device)
+        return torch.tensor(self._positions.counts, device=self.device)
 
     @property
-    def held(self) -> int:
+    def num_cached(self) -> int:
         """Tokens that the longest row holds."""
-        return min(max(self._ledger.counts), self.capacity)
+        return min(max(self._positions.counts), self.capacity)
 
     def following(self, tokens: int) -> Tensor:
         """Positions of the next `tokens` text tokens, [B, T] or [B, T, A]: they count on from the last one of each row."""
-        return self._ledger.following(tokens)
+        return self._positions.following(tokens)
 
-    def append(self, key: Tensor, value: Tensor, positions: Tensor, *, token_mask: Tensor | None = None) -> Held:
+    def append(self, key: Tensor, value: Tensor, positions: Tensor, *, token_mask: Tensor | None = None) -> CacheView:
         """Put new tokens in, at the cost of those tokens alone, whatever the cache holds.
 
         Args:
@@ -181,7 +188,7 @@ class KVCache:
         chunk = self.open(positions, token_mask=token_mask)
         keys, values = self.write(0, chunk, key, value)
         self.close(chunk)
-        return Held(keys, values, chunk.positions, chunk.visible)
+        return CacheView(keys, values, chunk.positions, chunk.visible)
 
     def check(self, key: Tensor, value: Tensor) -> None:
         """Raise unless keys and values [B, G, T, D] of this kind can go in."""
@@ -226,14 +233,19 @@ class KVCache:
                 hint="make one with new_cache(...) after moving the model, or move it with to()",
             )
 
-    def open(self, positions: Tensor, *, token_mask: Tensor | None = None) -> Chunk:
-        """Find room for new tokens in all layers: then `write` each layer, then `close`. Raises as `append`."""
+    def open(self, positions: Tensor, *, tokens: int | None = None, token_mask: Tensor | None = None) -> Chunk:
+        """Find room for new tokens in all layers: then `write` each layer, then `close`. Raises as `append`.
+
+        Args:
+            positions, token_mask: as in `append`.
+            tokens: how many there are, where that is known apart from their positions.
+        """
         token_mask = None if token_mask is None else token_mask.to(self.device, torch.bool)
-        return self._opened(self._ledger.checked(positions, token_mask), token_mask)
+        return self._opened(self._positions.checked(positions, token_mask, tokens), token_mask)
 
     def open_following(self, tokens: int) -> Chunk:
         """`open` for the next `tokens` text tokens at the positions of `following`, which need no check."""
-        return self._opened(self._ledger.following(tokens), None)
+        return self._opened(self._positions.following(tokens), None)
 
     def _opened(self, new: Tensor, token_mask: Tensor | None) -> Chunk:
         if self._open is not None:
@@ -244,40 +256,41 @@ class KVCache:
                 hint="reset() it and fill it again",
             )
         if self.window_keys is None:
-            counts = self._ledger.counts
+            counts = self._positions.counts
             added = [new.shape[1]] * self.batch if token_mask is None else token_mask.sum(-1).tolist()
             self._make_room(max(count + more for count, more in zip(counts, added, strict=True)))
-        slots, seen = self._ledger.place(new, token_mask)
-        chunk = Chunk(slots, new, token_mask, seen)
+        first = token_mask is None and max(self._positions.counts) == 0
+        slots, seen = self._positions.assign(new, token_mask)
+        chunk = Chunk(slots, new, token_mask, seen, first and slots.span is not None)
         if self.window_keys is not None and max(slots.totals) > self.capacity:
-            self._open = chunk  # it takes the slots of tokens that are still held: there is no way back
+            self._open = chunk  # it takes the slots of tokens that are still needed: there is no way back
         return chunk
 
     def write(self, layer: int, chunk: Chunk, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
         """Put keys and values of one layer into their slots; returns what attention sees. `check` has been called."""
-        return put(self._keys[layer], chunk.slots, key), put(self._values[layer], chunk.slots, value)
+        return write_slots(self._keys[layer], chunk.slots, key), write_slots(self._values[layer], chunk.slots, value)
 
     def close(self, chunk: Chunk) -> None:
-        """Count the tokens of `chunk` as held: all layers have been written."""
-        self._ledger.count(chunk.slots, chunk.new_positions, chunk.token_mask)
+        """Count the tokens of `chunk`: all layers have been written."""
+        self._positions.count(chunk.slots, chunk.new_positions, chunk.token_mask)
         self._open = None
 
-    def contents(self, layer: int = 0) -> Held:
+    def contents(self, layer: int = 0) -> CacheView:
         """What a layer holds, for queries that add nothing (cross-attention)."""
-        positions, counts = self._ledger.positions, self._ledger.counts
+        positions, counts = self._positions.positions, self._positions.counts
         if positions is None or min(counts) == 0:
             raise ArgumentError("cache", expected="at least one token in every row", got=counts, hint="append the keys first")
-        held = self.held
+        cached = self.num_cached
         visible = None
-        if min(counts) < held:
-            visible = (torch.arange(held, device=self.device) < self.lengths.unsqueeze(-1)).unsqueeze(-2)
-        return Held(self._keys[layer][:, :, :held], self._values[layer][:, :, :held], positions[:, :held], visible)
+        if min(counts) < cached:
+            visible = (torch.arange(cached, device=self.device) < self.lengths.unsqueeze(-1)).unsqueeze(-2)
+        return CacheView(self._keys[layer][:, :, :cached], self._values[layer][:, :, :cached], positions[:, :cached], visible)
 
     def reset(self) -> None:
         """Forget every token; the room stays."""
         self._open = None
-        old = self._ledger
-        self._ledger = Ledger(
+        old = self._positions
+        self._positions = CachePositions(
             self.batch,
             self.capacity,
             window_keys=old.window_keys,
@@ -305,18 +318,36 @@ class KVCache:
         rows = rows.to(self.device)
         with torch.inference_mode(False):
             self._each(lambda layer: layer.index_select(0, rows))
-            self._ledger.select(rows)
+            self._positions.select(rows)
 
     def to(self, device: torch.device | str | None = None, dtype: torch.dtype | None = None) -> KVCache:
         """Move it, and cast keys and values; positions keep their dtype. In place, as a module's `to`; returns itself."""
         with torch.inference_mode(False):
             self._each(lambda layer: layer.to(device, dtype))
-            self._ledger.to(self.device)
+            self._positions.to(self.device)
         return self
 
     def save(self, path: str | Path) -> None:
-        """Write settings, lengths, positions, keys and values to one safetensors file."""
-        cache_files.save(path, self._keys, self._values, self._ledger, self.growing)
+        """Write settings, lengths, positions, keys and values to one safetensors file.
+
+        Slots that are empty in every row are left out.
+        """
+        place, cached = self._positions, self.num_cached
+        tensors = {
+            name: torch.stack([layer[:, :, :cached] for layer in layers])
+            for name, layers in (("keys", self._keys), ("values", self._values))
+        }
+        if place.positions is not None and place.last is not None:
+            tensors |= {"positions": place.positions[:, :cached], "last": place.last}
+        settings = {
+            "capacity": None if place.window_keys else place.capacity,
+            "window_keys": place.window_keys,
+            "sink_keys": place.sink_keys,
+            "axes": place.axes,
+            "growing": self.growing,
+            "counts": place.counts,
+        }
+        write_tensors(path, tensors, {_METADATA_KEY: json.dumps(settings)})
 
     @classmethod
     def load(cls, path: str | Path, *, device: torch.device | str | None = None) -> KVCache:
@@ -326,13 +357,30 @@ class KVCache:
             MissingDataError: no such file.
             DataError: a truncated file, or one that holds no cache.
         """
-        settings, tensors, counts = cache_files.load(path)
-        cache = cls(**settings, device=device)
-        for stores, saved in ((cache._keys, tensors["keys"]), (cache._values, tensors["values"])):
+        tensors, metadata = read_tensors(path)
+        try:
+            settings = json.loads(metadata[_METADATA_KEY])
+            keys, values, counts = tensors["keys"], tensors["values"], settings.pop("counts")
+        except (KeyError, ValueError) as error:
+            raise DataError(
+                str(path), expected="a file that KVCache.save wrote", got=f"one without {error}", hint="models go to Decoder"
+            ) from error
+        num_layers, batch, heads, _, head_dim = keys.shape
+        cache = cls(
+            batch,
+            heads,
+            head_dim,
+            value_dim=values.shape[4],
+            num_layers=num_layers,
+            dtype=keys.dtype,
+            device=device,
+            **settings,
+        )
+        for stores, saved in ((cache._keys, keys), (cache._values, values)):
             for store, layer in zip(stores, saved, strict=True):
                 store[:, :, : layer.shape[2]] = layer.to(cache.device)
         if "positions" in tensors:
-            cache._ledger.restore(counts, tensors["positions"], tensors["last"])
+            cache._positions.restore(counts, tensors["positions"], tensors["last"])
         return cache
 
     def _make_room(self, needed: int) -> None:
@@ -342,13 +390,13 @@ class KVCache:
             raise ArgumentError(
                 "cache",
                 expected=f"at most {self.capacity} tokens a row",
-                got=f"{needed}, of which {max(self._ledger.counts)} were there",
+                got=f"{needed}, of which {max(self._positions.counts)} were there",
                 hint="make it with a larger capacity, with growing=True, or with window_keys and lose the oldest",
             )
         more = max(needed, 2 * self.capacity) - self.capacity
         with torch.inference_mode(False):
             self._each(lambda layer: pad(layer, (0, 0, 0, more)))
-        self._ledger.grow(more)
+        self._positions.grow(more)
 
     def _each(self, change: Callable[[Tensor], Tensor]) -> None:
         self._keys, self._values = [change(layer) for layer in self._keys], [change(layer) for layer in self._values]
@@ -359,5 +407,5 @@ class KVCache:
         )
         return (
             f"KVCache({self.batch}, {self._keys[0].shape[1]}, {self._keys[0].shape[3]}, {room}, "
-            f"num_layers={self.num_layers}, dtype={self.dtype}, held={self.held})"
+            f"num_layers={self.num_layers}, dtype={self.dtype}, num_cached={self.num_cached})"
         )

@@ -17,20 +17,22 @@ from torch import Tensor, nn
 from torch.nn.functional import linear, silu
 
 from ordinate.arguments import check_integer
-from ordinate.attention.attend import Encoding, Implementation, _encodings
+from ordinate.attention.backend_selection import Implementation
 from ordinate.attention.cache import KVCache
+from ordinate.attention.checkpoint import open_checkpoint
 from ordinate.attention.context_parallel import Group, gather_over
-from ordinate.attention.decoder_inputs import check_tokens, last_tokens, refuse_in_cache, usual_positions
+from ordinate.attention.encodings import Encoding, as_encodings, cached_width, own_scale, position_axes
+from ordinate.attention.generation import generate
 from ordinate.attention.layers import MultiHeadAttention
 from ordinate.attention.masks import Causal, Documents, Mask, Window
 from ordinate.attention.norm import RMSNorm
-from ordinate.attention.plan import Plan, cached_width, plans
-from ordinate.attention.positions import position_axes
-from ordinate.errors import ArgumentError
+from ordinate.attention.plan import AttentionPlan, self_attention_plans
+from ordinate.errors import ArgumentError, ArgumentTypeError, RefusedError
+from ordinate.position import indices
 from ordinate.position.protocols import adds_to_embeddings
 from ordinate.shapes import check_shape
 
-__all__ = ["Block", "Decoder", "SwiGLU"]
+__all__ = ["Block", "Decoder", "SwiGLU", "load_decoder"]
 
 
 class SwiGLU(nn.Module):
@@ -60,12 +62,12 @@ class Block(nn.Module):
         self.feed_forward_norm = RMSNorm(dim, norm_eps)
         self.feed_forward = SwiGLU(dim, hidden_dim, bias=bias)
 
-    def forward(self, x: Tensor, batch: int, now: Plan, layer: int, only: Tensor | None = None) -> Tensor:
+    def forward(self, x: Tensor, batch: int, plan: AttentionPlan, layer: int, only: Tensor | None = None) -> Tensor:
         """The tokens of `batch` rows, [B T, dim] to [B T, dim], under a plan that all layers of its kind share.
 
         With `only`, numbers of tokens, the others end at attention: they have left their keys, and nobody asks for more.
         """
-        x = x + self.attention.planned(self.attention_norm(x), batch, now, layer)[0]
+        x = x + self.attention.planned(self.attention_norm(x), batch, plan, layer)[0]
         if only is not None:
             x = x.index_select(0, only)
         return x + self.feed_forward(self.feed_forward_norm(x))
@@ -125,11 +127,10 @@ class Decoder(nn.Module):
         super().__init__()
         for name, size in (("vocabulary", vocabulary), ("num_layers", num_layers), ("hidden_dim", hidden_dim)):
             check_integer(name, size, minimum=1)
-        given = _encodings(encoding)
-        self.encoding_modules = nn.ModuleList([one for one in given if isinstance(one, nn.Module)])
-        self.added = tuple(one for one in given if adds_to_embeddings(one))
-        self.encodings = tuple(one for one in given if not adds_to_embeddings(one))
-        own = [one.own_scale for one in self.encodings if hasattr(one, "own_scale")]
+        encodings = as_encodings(encoding, head_dim=head_dim or dim // num_heads)
+        self.encoding_modules = nn.ModuleList([one for one in encodings if isinstance(one, nn.Module)])
+        self.added = tuple(one for one in encodings if adds_to_embeddings(one))
+        self.encodings = tuple(one for one in encodings if not adds_to_embeddings(one))
         self.windows = (windows,) * num_layers if isinstance(windows, int) or windows is None else tuple(windows)
         if len(self.windows) != num_layers:
             raise ArgumentError(
@@ -148,13 +149,13 @@ class Decoder(nn.Module):
                 output_bias=output_bias,
                 query_key_norm=query_key_norm,
                 norm_eps=norm_eps,
-                scale=scale if scale is not None or not own else own[0],
+                scale=scale if scale is not None else own_scale(self.encodings),
                 impl=impl,
             )
             self.blocks.append(Block(dim, attention, hidden_dim, norm_eps, feed_forward_bias))
         self.norm = RMSNorm(dim, norm_eps)
         self.head = None if tied else nn.Linear(dim, vocabulary, bias=False)
-        self.vocabulary, self.dim, self.impl = vocabulary, dim, impl
+        self.vocabulary, self.dim, self.num_heads, self.impl = vocabulary, dim, num_heads, impl
         for module in self.modules():  # 0.02 as in GPT-2 and Llama's training code; torch's own embeddings are 50 times that
             if isinstance(module, nn.Linear | nn.Embedding) and not any(module is part for part in self.encoding_modules):
                 nn.init.normal_(module.weight, std=0.02)
@@ -175,7 +176,7 @@ class Decoder(nn.Module):
         Args:
             input_ids: integers [B, T].
             positions: [T] or [B, T] (with the encoding's axes last). By default 0, 1, 2, ..., padding not counted, or behind
-                what the cache holds. Packed and sharded rows must say theirs.
+                what the cache holds. Packed and sharded rows must give theirs.
             token_mask: bool [B, T], true where the token is real.
             documents: integers [T] or [B, T], the document of each token in packed rows.
             cache: as `new_cache` makes it; the tokens go in. Under no_grad or inference_mode.
@@ -189,21 +190,21 @@ class Decoder(nn.Module):
             ShapeError, ArgumentTypeError: what does not fit.
         """
         sizes = check_shape("input_ids", input_ids, "B T")
-        check_tokens(input_ids, self.vocabulary)
+        _check_tokens(input_ids, self.vocabulary)
         if token_mask is not None:
             check_shape("token_mask", token_mask, "B T", B=sizes["B"], T=sizes["T"])
         if cache is not None:
-            refuse_in_cache(documents, group)
+            _refuse_in_cache(documents, group)
             cache.check_model(len(self.blocks), sizes["B"], self.embedding.weight)
         if positions is None and (cache is None or token_mask is not None or self.added):
-            positions = usual_positions(input_ids, token_mask, documents, cache, group)
+            positions = _usual_positions(input_ids, token_mask, documents, cache, group)
         x = self.embedding(input_ids)
         for one in self.added:
             assert positions is not None
             x = x + one.encode(positions).to(x.dtype)
         plans = self._plans(x, positions, token_mask, documents, cache, group)
         x = x.flatten(0, 1)
-        only = last_tokens(input_ids, token_mask) if last_only else None
+        only = _last_tokens(input_ids, token_mask) if last_only else None
         for layer, (block, window) in enumerate(zip(self.blocks, self.windows, strict=True)):
             x = block(x, sizes["B"], plans[window], layer, only if layer + 1 == len(self.blocks) else None)
         next(iter(plans.values())).close()
@@ -248,18 +249,32 @@ class Decoder(nn.Module):
 
     def generate(self, input_ids: Tensor, *, max_new_tokens: int, **settings: Any) -> Tensor:
         """Token numbers [B, T + new]: the prompts, and what the model goes on with; see `ordinate.attention.generate`."""
-        from ordinate.attention.generation import generate
-
         return generate(self, input_ids, max_new_tokens=max_new_tokens, **settings)
 
     @classmethod
     def from_pretrained(
         cls, directory: str | Path, *, dtype: torch.dtype | None = None, device: torch.device | str = "cpu"
     ) -> Decoder:
-        """A Llama, Mistral or Qwen2 checkpoint from a Hugging Face folder; see `ordinate.attention.load_decoder`."""
-        from ordinate.attention.checkpoint import load_decoder
+        """A Llama, Mistral, Qwen2 or Qwen3 checkpoint from a Hugging Face folder, in evaluation mode.
 
-        return load_decoder(directory, dtype=dtype, device=device)
+        Args:
+            directory: a folder with config.json and safetensors files.
+            dtype: of the parameters; by default as they are stored.
+            device: where the model shall be.
+
+        Raises:
+            MissingDataError: no folder, config or safetensors file.
+            DataError: a config without a size it must have, or that contradicts itself; a truncated file; tensors that are
+                missing, unexpected or of another shape, all of them named.
+            RefusedError: another family, another activation, a quantised model.
+        """
+        checkpoint = open_checkpoint(directory)
+        with torch.device("meta"):
+            model = cls(**checkpoint.settings)
+        checkpoint.check(model)
+        model = model.to(dtype or checkpoint.dtype).to_empty(device=device).eval()
+        checkpoint.fill(model)
+        return model
 
     def _plans(
         self,
@@ -269,7 +284,7 @@ class Decoder(nn.Module):
         documents: Tensor | None,
         cache: KVCache | None,
         group: Group | None,
-    ) -> dict[int | None, Plan]:
+    ) -> dict[int | None, AttentionPlan]:
         """What the layers of each window share."""
         gather = None if group is None else gather_over(group)
         rules: list[Mask | None] = []
@@ -279,11 +294,12 @@ class Decoder(nn.Module):
             if documents is not None:
                 rule = rule & Documents(documents, None if gather is None else gather(documents, -1))
             rules.append(rule)
-        made = plans(
+        plans = self_attention_plans(
             self.encodings,
             rules,
             positions,
             batch=x.shape[0],
+            heads=self.num_heads,
             tokens=x.shape[1],
             dtype=x.dtype,
             impl=self.impl,
@@ -291,4 +307,65 @@ class Decoder(nn.Module):
             cache=cache,
             gather=gather,
         )
-        return dict(zip(self.rules, made, strict=True))
+        return dict(zip(self.rules, plans, strict=True))
+
+
+def load_decoder(directory: str | Path, *, dtype: torch.dtype | None = None, device: torch.device | str = "cpu") -> Decoder:
+    """A checkpoint as a `Decoder`: the same as `Decoder.from_pretrained`."""
+    return Decoder.from_pretrained(directory, dtype=dtype, device=device)
+
+
+def _check_tokens(input_ids: Tensor, vocabulary: int) -> None:
+    """Raise unless `input_ids` are integers from 0 to vocabulary - 1 (looked at in eager mode on a CPU)."""
+    if input_ids.dtype not in (torch.int64, torch.int32):
+        raise ArgumentTypeError("input_ids", expected="token numbers, int64", got=str(input_ids.dtype), hint="call .long()")
+    if torch.compiler.is_compiling() or input_ids.device.type != "cpu" or input_ids.numel() == 0:
+        return  # on a device the embedding's own check speaks up
+    lowest, highest = (int(end) for end in input_ids.aminmax())
+    if lowest < 0 or highest >= vocabulary:
+        raise ArgumentError(
+            "input_ids",
+            expected=f"token numbers from 0 to {vocabulary - 1}",
+            got=lowest if lowest < 0 else highest,
+            hint="the tokenizer and the model must belong together",
+        )
+
+
+def _refuse_in_cache(documents: Tensor | None, group: Group | None) -> None:
+    """Raise where rows that go into a cache are packed or split."""
+    if documents is not None or group is not None:
+        raise RefusedError(
+            "cache",
+            expected="rows that are neither packed nor split",
+            got="documents" if documents is not None else "a group",
+            hint="generate each document in a row of its own, on one process",
+        )
+
+
+def _usual_positions(
+    input_ids: Tensor, token_mask: Tensor | None, documents: Tensor | None, cache: KVCache | None, group: Group | None
+) -> Tensor:
+    """0, 1, 2, ... for the real tokens of every row, or what follows in the cache; packed and split rows must give theirs."""
+    if documents is not None or group is not None:
+        raise ArgumentError(
+            "positions",
+            expected="the positions of packed or sharded rows",
+            got=None,
+            hint="pass indices.from_lengths(lengths), or indices.shard(positions, rank, world_size)",
+        )
+    if token_mask is None:
+        tokens = input_ids.shape[1]
+        return indices.consecutive(tokens, device=input_ids.device) if cache is None else cache.following(tokens)
+    steps = indices.from_mask(token_mask)
+    if cache is None:
+        return steps
+    return cache.following(1) + (steps if cache.axes is None else steps.unsqueeze(-1))
+
+
+def _last_tokens(input_ids: Tensor, token_mask: Tensor | None) -> Tensor:
+    """[B]: the place of each row's last real token among the tokens of all rows."""
+    batch, tokens = input_ids.shape
+    starts = torch.arange(0, batch * tokens, tokens, device=input_ids.device)
+    if token_mask is None:
+        return starts + tokens - 1
+    return starts + torch.where(token_mask.bool(), torch.arange(tokens, device=input_ids.device), 0).amax(-1)

@@ -20,7 +20,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from ordinate.attention.masks import Both, Causal, Documents, Either, Mask, Not, Padding, Window
-from ordinate.attention.terms import ScoreTerm, on_token_axis
+from ordinate.attention.score_terms import ScoreTerm, on_token_axis
 from ordinate.errors import RefusedError
 from ordinate.position.bias.distance import ScoreMod, one_position, pair_distance
 
@@ -45,10 +45,10 @@ def flex_attention_output(
     product: ScoreTerm | None = None,
     mask: Mask | None = None,
     positions: tuple[Tensor, Tensor],
-) -> tuple[Tensor, Tensor]:
-    """Output [B, H, T, V] in the dtype of `query`, and whether each query has seen a key, bool that broadcasts to [B, H, T].
+) -> tuple[Tensor, Tensor | None]:
+    """Output [B, H, T, V] in the dtype of `query`; and which queries see a key, bool that broadcasts to [B, H, T], or None.
 
-    A row without a visible key has an output of zeros.
+    A row without a visible key has an output of zeros. None where nothing is masked.
 
     Args:
         query: [B, H, T, D].
@@ -65,7 +65,8 @@ def flex_attention_output(
     _refuse(query, key, value, terms, product)
     queries, keys = query.shape[2], key.shape[2]
     if 0 in (*query.shape, *value.shape):  # no kernel for nothing
-        return query.new_zeros(*query.shape[:3], value.shape[-1]), torch.full((1, 1, queries), keys > 0, device=query.device)
+        seen = torch.full((1, 1, queries), keys > 0, device=query.device)
+        return query.new_zeros(*query.shape[:3], value.shape[-1]), None if mask is None else seen
     filled_queries, filled_keys = _filled(queries), _filled(keys)
     mods = []
     for term in terms:
@@ -83,7 +84,8 @@ def flex_attention_output(
             scale=scale,
             enable_gqa=query.shape[1] != key.shape[1],
         )
-    return cast(Tensor, output)[:, :, :queries].masked_fill(~seen.unsqueeze(-1), 0.0), seen
+    output = cast(Tensor, output)[:, :, :queries]
+    return (output, None) if mask is None else (output.masked_fill(~seen.unsqueeze(-1), 0.0), seen)
 
 
 @functools.cache

@@ -9,20 +9,31 @@ from __future__ import annotations
 import math
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import torch
 from torch import Tensor
 
 from ordinate.arguments import check_integer
+from ordinate.attention.cache import KVCache
 from ordinate.errors import ArgumentError, ArgumentTypeError
 from ordinate.shapes import check_shape
 
-if TYPE_CHECKING:
-    from ordinate.attention.cache import KVCache
-    from ordinate.attention.decoder import Decoder
+__all__ = ["CachedModel", "Sampling", "generate"]
 
-__all__ = ["Sampling", "generate"]
+
+class CachedModel(Protocol):
+    """What `generate` needs of a language model; `ordinate.attention.Decoder` is one."""
+
+    def new_cache(self, batch: int, *, capacity: int | None = None) -> KVCache:
+        """An empty cache for so many rows and tokens."""
+        ...
+
+    def __call__(
+        self, input_ids: Tensor, *, token_mask: Tensor | None = None, cache: KVCache | None = None, last_only: bool = False
+    ) -> Tensor:
+        """Logits [B, T, vocabulary], or [B, 1, vocabulary] with `last_only`; the tokens go into the cache."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -76,7 +87,7 @@ class Sampling:
 
 
 def generate(
-    model: Decoder,
+    model: CachedModel,
     input_ids: Tensor,
     *,
     max_new_tokens: int,
@@ -134,7 +145,7 @@ def generate(
 
 
 def _rows(
-    model: Decoder,
+    model: CachedModel,
     input_ids: Tensor,
     max_new_tokens: int,
     token_mask: Tensor | None,
@@ -163,7 +174,7 @@ def _rows(
     return rows
 
 
-def _prefill(model: Decoder, input_ids: Tensor, token_mask: Tensor | None, cache: KVCache, chunk: int | None) -> Tensor:
+def _prefill(model: CachedModel, input_ids: Tensor, token_mask: Tensor | None, cache: KVCache, chunk: int | None) -> Tensor:
     """Logits [B, vocabulary] behind the last real token of each prompt, which may stand in any chunk."""
     if chunk is None:
         return model(input_ids, token_mask=token_mask, cache=cache, last_only=True)[:, -1]

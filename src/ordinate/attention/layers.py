@@ -14,12 +14,21 @@ import torch
 from torch import Tensor, nn
 
 from ordinate.arguments import check_integer
-from ordinate.attention.attend import Encoding, Implementation, _encodings
+from ordinate.attention.attend import refuse_non_finite
+from ordinate.attention.backend_selection import Implementation
 from ordinate.attention.cache import KVCache
-from ordinate.attention.masks import Mask
+from ordinate.attention.encodings import (
+    Encoding,
+    as_encodings,
+    cached_width,
+    check_token_positions,
+    encode_key,
+    own_scale,
+    position_axes,
+)
+from ordinate.attention.masks import ExplicitMask, Mask, check_mask
 from ordinate.attention.norm import RMSNorm
-from ordinate.attention.plan import Plan, arrange, cached_width, plans
-from ordinate.attention.positions import position_axes
+from ordinate.attention.plan import AttentionPlan, self_attention_plans
 from ordinate.errors import ArgumentError
 from ordinate.shapes import check_shape
 
@@ -95,10 +104,9 @@ class MultiHeadAttention(nn.Module):
         self.head_dim = dim // num_heads if head_dim is None else head_dim
         check_integer("head_dim", self.head_dim, minimum=1)
         self.impl = impl
-        self.encodings = _encodings(encoding)
+        self.encodings = as_encodings(encoding, head_dim=self.head_dim)
         self.encoding_modules = nn.ModuleList([one for one in self.encodings if isinstance(one, nn.Module)])
-        own = [one.own_scale for one in self.encodings if hasattr(one, "own_scale")]
-        self.scale = scale if scale is not None else own[0] if own else 1.0 / math.sqrt(self.head_dim)
+        self.scale = scale if scale is not None else own_scale(self.encodings) or 1.0 / math.sqrt(self.head_dim)
         wide, narrow = num_heads * self.head_dim, shared * self.head_dim
         if memory_dim is None:
             self.query_key_value = nn.Linear(dim, wide + 2 * narrow, bias=bias)
@@ -169,6 +177,7 @@ class MultiHeadAttention(nn.Module):
                 none or none where there is one.
         """
         sizes = check_shape("x", x, "B T D", D=self.dim)
+        refuse_non_finite(x, x=x)
         if self.memory_dim is not None:
             return self._across(x, positions, memory, memory_positions, mask, cache, return_weights)
         if memory is not None or memory_positions is not None:
@@ -177,54 +186,56 @@ class MultiHeadAttention(nn.Module):
             )
         if token_mask is not None:
             check_shape("token_mask", token_mask, "B T", B=sizes["B"], T=sizes["T"])
+        if mask is not None:
+            check_mask(mask)
         if cache is not None:
             cache.check_model(1, sizes["B"], self.output.weight)
-        (now,) = plans(
+        (plan,) = self_attention_plans(
             self.encodings,
             [mask],
             positions,
             batch=sizes["B"],
+            heads=self.num_heads,
             tokens=sizes["T"],
             dtype=x.dtype,
             impl=self.impl,
+            return_weights=return_weights,
             token_mask=token_mask,
             cache=cache,
         )
-        output, weights = self.planned(x.flatten(0, 1), sizes["B"], now, return_weights=return_weights)
-        now.close()
+        output, weights = self.planned(x.flatten(0, 1), sizes["B"], plan)
+        plan.close()
         output = output.unflatten(0, x.shape[:2])
         return output if weights is None else (output, weights)
 
-    def planned(
-        self, x: Tensor, batch: int, now: Plan, layer: int = 0, *, return_weights: bool = False
-    ) -> tuple[Tensor, Tensor | None]:
+    def planned(self, x: Tensor, batch: int, plan: AttentionPlan, layer: int = 0) -> tuple[Tensor, Tensor | None]:
         """Self-attention under a plan that the layers of a model share.
 
         Args:
             x: the tokens of all rows, one row below the other, [B T, dim]: products of matrices are quickest so.
             batch: rows B.
-            now: the plan.
+            plan: made by `self_attention_plans`.
             layer: this one's number in the cache.
-            return_weights: as in `forward`.
 
         Returns:
-            [B T, dim], and the weights [B, H, T, S] or None.
+            [B T, dim], and the weights [B, H, T, S], or None where the plan has none.
         """
         heads, shared = self.num_heads, self.num_key_value_heads
         projected = self.query_key_value(x).view(batch, -1, heads + 2 * shared, self.head_dim).transpose(1, 2)
         both, value = projected.narrow(1, 0, heads + shared), projected.narrow(1, heads + shared, shared)
-        if now.turn is not None and self.query_norm is None:
-            both = now.turn(both)  # queries and keys at once
-        query, key = both.narrow(1, 0, heads), both.narrow(1, heads, shared)
         if self.query_norm is not None and self.key_norm is not None:
-            query, key = self.query_norm(query), self.key_norm(key)
-            if now.turn is not None:
-                query, key = now.turn(query), now.turn(key)
-        if now.turn is None:
-            query, key = now.encode_query(query), now.encode_key(key, now.positions)
-        key, value = now.extend(layer, key, value)
-        attended, weights = now.attend(query, key, value, scale=self.scale, impl=self.impl, return_weights=return_weights)
-        return self.output(attended), weights
+            query, key = self.query_norm(both.narrow(1, 0, heads)), self.key_norm(both.narrow(1, heads, shared))
+            if plan.rotation is not None:
+                query, key = plan.rotation(query), plan.rotation(key)
+        else:
+            if plan.rotation is not None:
+                both = plan.rotation(both)  # queries and keys at once
+            query, key = both.narrow(1, 0, heads), both.narrow(1, heads, shared)
+        if plan.rotation is None:
+            query, key = plan.encode_new(query, key)
+        key, value = plan.extend(layer, key, value)
+        attended, weights = plan.attend(query, key, value, scale=self.scale)
+        return self.output(_side_by_side(attended)), weights
 
     def remember(
         self, cache: KVCache, memory: Tensor, memory_positions: Tensor | None = None, *, token_mask: Tensor | None = None
@@ -246,8 +257,8 @@ class MultiHeadAttention(nn.Module):
         if memory_positions is None:
             memory_positions = torch.arange(sizes["S"], device=memory.device)
         key, value = self._memory_heads(memory)
-        now = arrange(self.encodings, None, memory_positions, memory_positions, batch=sizes["B"], impl=self.impl)
-        cache.append(now.encode_key(key, memory_positions), value, memory_positions, token_mask=token_mask)
+        key = encode_key(self.encodings, key, memory_positions)
+        cache.append(key, value, memory_positions, token_mask=token_mask)
 
     def new_cache(self, batch: int, *, capacity: int | None = None, window_keys: int | None = None, **settings: Any) -> KVCache:
         """An empty cache for this layer, of its heads, dtype and device; `settings` go to `KVCache`."""
@@ -284,42 +295,56 @@ class MultiHeadAttention(nn.Module):
                 hint="call layer.remember(cache, memory) once and pass the cache alone, or pass the memory alone",
             )
         query = self.query(x).view(batch, tokens, self.num_heads, self.head_dim).transpose(1, 2)
+        query = query if self.query_norm is None else self.query_norm(query)
+        if mask is not None:
+            check_mask(mask)
         if cache is not None:
-            held = cache.contents()
-            key, value, there, extra = held.keys, held.values, held.positions, held.visible
             check_shape("x", x, "B T D", B=cache.batch)
+            view = cache.contents()
+            key, value, key_positions = view.keys, view.values, view.positions
+            if view.visible is not None:
+                mask = ExplicitMask(view.visible) if mask is None else mask & ExplicitMask(view.visible)
         else:
             assert memory is not None
             check_shape("memory", memory, "B S D", B=batch, D=self.memory_dim)  # type: ignore[arg-type]
             key, value = self._memory_heads(memory)
-            extra = None
-            if memory_positions is None:
-                if self.encodings or (mask is not None and mask.needs_positions):
-                    raise ArgumentError(
-                        "memory_positions",
-                        expected="the positions of the memory, [S] or [B, S]",
-                        got=None,
-                        hint="pass indices.consecutive(S)",
-                    )
-                memory_positions = torch.arange(memory.shape[1], device=memory.device)
-            there = memory_positions
-        now = arrange(self.encodings, mask, positions, there, batch=batch, impl=self.impl, extra=extra)
-        query = self._normalised(query, query)[0]
-        if cache is None:
-            key = now.encode_key(key, there)
-        attended, weights = now.attend(
-            now.encode_query(query), key, value, scale=self.scale, impl=self.impl, return_weights=return_weights
+            key_positions = self._memory_positions(memory, memory_positions, mask)
+        axes = position_axes(self.encodings)
+        check_token_positions("positions", positions, axes, length=tokens, batch=batch)
+        plan = AttentionPlan(
+            self.encodings,
+            mask,
+            positions,
+            key_positions,
+            (batch, self.num_heads, tokens, key.shape[2]),
+            impl=self.impl,
+            return_weights=return_weights,
         )
-        output = self.output(attended).unflatten(0, (batch, tokens))
+        if cache is None:
+            key = plan.encode_key(key, key_positions)
+        attended, weights = plan.attend(plan.encode_query(query), key, value, scale=self.scale)
+        output = self.output(_side_by_side(attended)).unflatten(0, (batch, tokens))
         return output if weights is None else (output, weights)
+
+    def _memory_positions(self, memory: Tensor, memory_positions: Tensor | None, mask: Mask | None) -> Tensor:
+        batch, keys, _ = memory.shape
+        if memory_positions is not None:
+            axes = position_axes(self.encodings)
+            check_token_positions("memory_positions", memory_positions, axes, length=keys, batch=batch)
+            return memory_positions
+        if self.encodings or (mask is not None and mask.needs_positions):
+            raise ArgumentError(
+                "memory_positions", expected="the positions of the memory, [S] or [B, S]", hint="pass indices.consecutive(S)"
+            )
+        return torch.arange(keys, device=memory.device)
 
     def _memory_heads(self, memory: Tensor) -> tuple[Tensor, Tensor]:
         batch, keys, _ = memory.shape
         projected = self.key_value(memory).view(batch, keys, 2 * self.num_key_value_heads, self.head_dim).transpose(1, 2)
         key, value = projected.chunk(2, dim=1)
-        return self._normalised(key, key)[1], value
+        return key if self.key_norm is None else self.key_norm(key), value
 
-    def _normalised(self, query: Tensor, key: Tensor) -> tuple[Tensor, Tensor]:
-        if self.query_norm is None or self.key_norm is None:
-            return query, key
-        return self.query_norm(query), self.key_norm(key)
+
+def _side_by_side(output: Tensor) -> Tensor:
+    """[B, H, T, V] to [B T, H V]."""
+    return output.flatten(1) if output.shape[2] == 1 else output.transpose(1, 2).flatten(2).flatten(0, 1)

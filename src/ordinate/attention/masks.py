@@ -13,10 +13,11 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
+from ordinate.arguments import check_integer
 from ordinate.errors import ArgumentError, ArgumentTypeError, RefusedError, ShapeError
 from ordinate.shapes import check_shape
 
-__all__ = ["Causal", "Documents", "Mask", "Padding", "Window"]
+__all__ = ["Causal", "Documents", "ExplicitMask", "Mask", "Padding", "Window", "check_mask", "check_visible", "rules"]
 
 
 class Mask:
@@ -41,10 +42,10 @@ class Mask:
         )
 
     def __and__(self, other: Mask) -> Mask:
-        return Both(self, _mask("mask", other))
+        return Both(self, check_mask(other))
 
     def __or__(self, other: Mask) -> Mask:
-        return Either(self, _mask("mask", other))
+        return Either(self, check_mask(other))
 
     def __invert__(self) -> Mask:
         return Not(self)
@@ -83,14 +84,7 @@ class Window(Mask):
     both_sides: bool = False
 
     def __post_init__(self) -> None:
-        if isinstance(self.window_keys, bool) or not isinstance(self.window_keys, int):
-            raise ArgumentTypeError(
-                "window_keys", expected="a number of keys", got=type(self.window_keys).__name__, hint="pass an int"
-            )
-        if self.window_keys < 1:
-            raise ArgumentError(
-                "window_keys", expected="at least 1 (the token itself)", got=self.window_keys, hint="pass 1 or more"
-            )
+        check_integer("window_keys", self.window_keys, minimum=1)
 
     def visible(self, query_positions: Tensor, key_positions: Tensor) -> Tensor:
         distance = _distance(query_positions, key_positions)
@@ -179,6 +173,24 @@ class Padding(Mask):
         return Padding(self.key_mask[..., keys].bool())
 
 
+@dataclass(frozen=True, eq=False)
+class ExplicitMask(Mask):
+    """Visibility pair by pair, as a cache works it out.
+
+    Args:
+        pairs: bool [B or 1, T or 1, S].
+    """
+
+    pairs: Tensor
+    needs_positions: ClassVar[bool] = False
+
+    def visible(self, query_positions: Tensor, key_positions: Tensor) -> Tensor:
+        return self.pairs.unsqueeze(1)
+
+    def part(self, queries: slice, keys: slice) -> Mask:
+        return ExplicitMask(self.pairs[:, slice(None) if self.pairs.shape[1] == 1 else queries, keys])
+
+
 @dataclass(frozen=True)
 class Both(Mask):
     """Visible under both rules; made by `&`."""
@@ -253,10 +265,15 @@ def _heads(pairs: Tensor) -> Tensor:
     return pairs.unsqueeze(-3) if pairs.ndim == 3 else pairs[None, None]
 
 
-def _mask(name: str, mask: object) -> Mask:
+def check_mask(mask: object) -> Mask:
+    """The mask, if it is one.
+
+    Raises:
+        ArgumentTypeError: a plain tensor, or anything else.
+    """
     if not isinstance(mask, Mask):
         raise ArgumentTypeError(
-            name,
+            "mask",
             expected="a Mask (Causal(), Window(...), Documents(...), Padding(...), or some joined by & and |)",
             got=type(mask).__name__,
             hint="a tensor of real keys goes into Padding(key_mask)",
@@ -264,12 +281,16 @@ def _mask(name: str, mask: object) -> Mask:
     return mask
 
 
-def check_mask(mask: object, visible: Tensor, shape: tuple[int, int, int, int]) -> None:
-    """Raise unless what `mask` answered broadcasts to [B, H, T, S]."""
-    padded = (1,) * (4 - visible.ndim) + tuple(visible.shape)
-    if len(padded) != 4 or any(
+def check_visible(mask: Mask, visible: Tensor, shape: tuple[int, int, int, int]) -> Tensor:
+    """What `mask` answered, with four axes, if it broadcasts to [B, H, T, S].
+
+    Raises:
+        ShapeError: it does not.
+    """
+    four = visible[(None,) * (4 - visible.ndim)]
+    if four.ndim != 4 or any(
         size != 1 and size != full  # `in` would not compare symbolic sizes
-        for size, full in zip(padded, shape, strict=True)
+        for size, full in zip(four.shape, shape, strict=True)
     ):
         raise ShapeError(
             "mask",
@@ -277,3 +298,4 @@ def check_mask(mask: object, visible: Tensor, shape: tuple[int, int, int, int]) 
             got=f"shape {tuple(visible.shape)} of {type(mask).__name__}",
             hint="a key mask and document numbers cover every key, those in the cache included",
         )
+    return four

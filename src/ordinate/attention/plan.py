@@ -1,378 +1,321 @@
-"""What all layers of one forward share: positions, rotation tables, what each query may see, where keys come from.
+"""Everything that is decided before queries, keys and values meet: positions, encodings, visibility, implementation.
 
-A model plans once and its layers attend many times. The plan also decides the path: where an encoding only turns or adds to
-queries and keys, the kernel is called directly with a mask made once; everything else goes through `attend` layer by layer.
-New keys and values may be joined by those of a cache, or by those of the other processes among which a row is split.
+`attend` is a plan that one call uses; a layer makes one for each forward; the layers of a decoder share one, so that rotation
+tables, masks and biases are made once. New keys and values may be joined by those of a cache, or by those of the other
+processes among which a row is split.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
-from ordinate.attention.attend import (
-    Encoding,
-    Implementation,
-    _over_heads,
-    _same_rising,
-    attend,
-)
+from ordinate.attention.backend_selection import Implementation, NamedImplementation, choose
+from ordinate.attention.blocked import blocked_attention
 from ordinate.attention.cache import Chunk, KVCache
-from ordinate.attention.masks import Causal, Mask, Padding, Window, _mask, check_mask
-from ordinate.attention.positions import _check_positions, mask_order, position_axes
-from ordinate.errors import ArgumentError
-from ordinate.position import NoPosition, Rotary
-from ordinate.position.axes import on_every_axis
-from ordinate.position.protocols import (
-    adds_to_embeddings,
-    adds_to_values,
-    biases_scores,
-    computes_scores,
-    rotates_heads,
-    rotates_queries_and_keys,
+from ordinate.attention.encodings import (
+    Encoding,
+    acts_on_heads,
+    acts_on_scores,
+    check_token_positions,
+    encode_heads,
+    encode_key,
+    encode_query,
+    position_axes,
+    shared_rotation,
 )
-from ordinate.position.rotary.rotation import rotate_pairs
+from ordinate.attention.flex import flex_attention_output
+from ordinate.attention.masks import ExplicitMask, Mask, Padding, check_visible
+from ordinate.attention.reference import reference_attention
+from ordinate.attention.score_terms import ScoreTerm, on_token_axis, sum_of_biases
+from ordinate.attention.visibility import Visibility, mask_order, readable, refuse_empty, resolve_visibility
+from ordinate.errors import ArgumentError, ShapeError
+from ordinate.position.axes import on_every_axis
+from ordinate.position.protocols import adds_to_values, biases_scores, computes_scores
+from ordinate.position.rotary.rotation import PairRotation
 
-__all__ = ["Given", "Plan", "Turn", "arrange", "cached_width", "plans"]
+__all__ = ["AttentionPlan", "self_attention_plans"]
 
 Extend = Callable[[int, Tensor, Tensor], tuple[Tensor, Tensor]]
 Gather = Callable[[Tensor, int], Tensor]
 
 
-def _as_they_are(layer: int, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+def _unchanged(layer: int, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
     return key, value
 
 
-class Turn:
-    """One rotation for queries and keys of all layers, its tables made once.
-
-    Where the pairs are (i, i + D/2) and all channels turn, x cos + roll(x, D/2) (-sin, sin) is the same in three operations.
-    """
-
-    def __init__(self, rotary: Rotary, positions: Tensor, dtype: torch.dtype) -> None:
-        self.cos, self.sin = rotary.tables(positions, dtype=torch.promote_types(dtype, torch.float32))
-        self.layout, self.channels = rotary.layout, rotary.rotated_channels
-        self.half = rotary.rotary_dim // 2
-        self.rolls = rotary.layout == "half" and rotary.rotary_dim == rotary.head_dim
-        if self.rolls:
-            cos, sin = torch.cat((self.cos, self.cos), dim=-1), torch.cat((-self.sin, self.sin), dim=-1)
-            self.along, self.across = (x if x.ndim == 2 else x.unsqueeze(1) for x in (cos, sin))
-
-    def __call__(self, heads: Tensor) -> Tensor:
-        """heads [B, H, T, D], turned; same dtype."""
-        if not self.rolls:
-            return rotate_pairs(heads, self.cos, self.sin, layout=self.layout, rotated_channels=self.channels)
-        wide = heads if heads.dtype is self.along.dtype else heads.to(self.along.dtype)
-        turned = torch.addcmul(wide * self.along, wide.roll(self.half, -1), self.across)
-        return turned if wide is heads else turned.to(heads.dtype)
-
-
-@dataclass(frozen=True, eq=False)
-class Given(Mask):
-    """Visibility that a cache or a plan has worked out, bool [B or 1, T or 1, S]."""
-
-    pairs: Tensor
-    needs_positions = False
-
-    def visible(self, query_positions: Tensor, key_positions: Tensor) -> Tensor:
-        return self.pairs.unsqueeze(1)
-
-    def part(self, queries: slice, keys: slice) -> Mask:
-        return Given(self.pairs[:, slice(None) if self.pairs.shape[1] == 1 else queries, keys])
-
-
-class _ScoresOnly:
-    """An encoding of several faces whose other faces have acted already."""
-
-    def __init__(self, encoding: Encoding) -> None:
-        self._encoding = encoding
-
-    def __getattr__(self, name: str) -> object:
-        if name in ("encode", "rotate", "rotate_query", "rotate_key"):
-            raise AttributeError(name)
-        return getattr(self._encoding, name)
-
-
-@dataclass(frozen=True, eq=False)
-class Plan:
-    """One forward's worth of decisions; made by `plans`.
+class AttentionPlan:
+    """How queries at some positions attend to keys at others.
 
     Args:
-        positions, key_positions: of the queries, and of all keys once they are extended.
-        encodings: in the order given.
-        mask: all rules together.
-        direct: whether layers call the kernel; then `visible` ([B, 1, T, S] or None) and `causal` say what it hides.
-        unseen: bool [B, 1, T, 1] where a padded query sees nothing and shall come out as zeros, or None.
-        turn: the rotation, where that is all there is to do to queries and keys.
+        encodings: those that act on queries and keys act in their order, before those that concern scores.
+        mask: all rules together, or None.
+        query_positions, key_positions: checked, [T] or [B, T] and [S] or [B, S] (with axes last); of no tokens where nobody
+            needs them.
+        shape: B, H, T, S.
+        impl: as in `attend`.
+        return_weights: whether weights will be asked for.
+        may_be_empty: whether a query may see no key, whose output is then zero; or bool [B, 1, T, 1], which of them may.
+        aligned: queries and keys are known to be the same tokens in rising order.
+        behind: the queries are known to stand behind all other keys, in rising order.
+        rotation: turns heads at `query_positions`, where that is all there is to do to queries and keys.
         extend: keys and values of a layer to those that its queries see.
+        close: to be called when every layer is done.
+
+    Raises:
+        ShapeError: a mask for other sizes.
+        ArgumentError: a query without a visible key.
+        RefusedError: encodings over different axes; a window over positions with axes.
     """
 
-    positions: Tensor
-    key_positions: Tensor
-    encodings: tuple[Encoding, ...]
-    mask: Mask | None
-    direct: bool
-    visible: Tensor | None
-    causal: bool
-    unseen: Tensor | None
-    turn: Turn | None = None
-    extend: Extend = _as_they_are
-    cache: KVCache | None = None
-    chunk: Chunk | None = None
+    def __init__(
+        self,
+        encodings: tuple[Encoding, ...],
+        mask: Mask | None,
+        query_positions: Tensor,
+        key_positions: Tensor,
+        shape: tuple[int, int, int, int],
+        *,
+        impl: Implementation = "auto",
+        return_weights: bool = False,
+        may_be_empty: bool | Tensor = False,
+        aligned: bool = False,
+        behind: bool = False,
+        rotation: PairRotation | None = None,
+        extend: Extend = _unchanged,
+        close: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.mask, self.shape, self.impl, self.return_weights = mask, shape, impl, return_weights
+        self.query_positions, self.key_positions, self.may_be_empty = query_positions, key_positions, may_be_empty
+        self.acting = tuple(one for one in encodings if acts_on_heads(one))
+        self.scoring = tuple(one for one in encodings if acts_on_scores(one))
+        self.rotation, self.extend, self.close = rotation, extend, close
+        self.order = mask_order(query_positions, key_positions, mask, position_axes(encodings))
+        self.plain = not self.scoring and impl in ("auto", "sdpa") and not return_weights  # the kernel does all of it
+        self.visibility = Visibility()
+        self._bias: Tensor | None = None
+        if impl not in ("blocked", "flex"):
+            self.visibility = resolve_visibility(
+                mask,
+                self.order,
+                shape,
+                may_be_empty=may_be_empty,
+                causal_kernel=self.plain,
+                aligned=aligned,
+                behind=behind,
+            )
+
+    def encode(self, query: Tensor, key: Tensor) -> tuple[Tensor, Tensor]:
+        """Queries [B, H, T, D] and keys [B, G, S, D] after every encoding that adds or turns."""
+        if self.query_positions is self.key_positions:
+            return encode_heads(self.acting, query, key, self.query_positions)
+        return self.encode_query(query), self.encode_key(key, self.key_positions)
+
+    def encode_new(self, query: Tensor, key: Tensor) -> tuple[Tensor, Tensor]:
+        """Queries and keys of the same new tokens, before a cache or other processes add keys."""
+        return encode_heads(self.acting, query, key, self.query_positions)
 
     def encode_query(self, query: Tensor) -> Tensor:
         """Queries [B, H, T, D] after every encoding that adds or turns."""
-        return _encode("query", query, self.encodings, self.positions)
+        return encode_query(self.acting, query, self.query_positions)
 
     def encode_key(self, key: Tensor, positions: Tensor) -> Tensor:
-        """Keys [B, G, S, D] at their own positions after every encoding that adds or turns."""
-        return _encode("key", key, self.encodings, positions)
+        """Keys [B, G, S, D] at positions of their own after every encoding that adds or turns."""
+        return encode_key(self.acting, key, positions)
 
-    def attend(
-        self, query: Tensor, key: Tensor, value: Tensor, *, scale: float, impl: Implementation, return_weights: bool
-    ) -> tuple[Tensor, Tensor | None]:
-        """Output [B T, H V] for encoded queries and extended keys and values; weights where they are asked for."""
-        if self.direct and not return_weights:
-            return self._kernel(query, key, value, scale), None
-        left = [_ScoresOnly(one) if _acts(one) else one for one in self.encodings if _scores(one)]
-        settings = {
-            "query_positions": self.positions,
-            "key_positions": self.key_positions,
-            "encoding": left or None,
-            "mask": self.mask,
-            "scale": scale,
-            "impl": impl,
-            "empty_rows": "error" if self.unseen is None else "zeros",
-        }
-        if return_weights:
-            output, weights = attend(query, key, value, return_weights=True, **settings)  # type: ignore[call-overload]
-        else:
-            output, weights = attend(query, key, value, **settings), None  # type: ignore[call-overload]
-        return _side_by_side(output), weights
+    def attend(self, query: Tensor, key: Tensor, value: Tensor, *, scale: float) -> tuple[Tensor, Tensor | None]:
+        """Output [B, H, T, V] for encoded queries and keys, and the weights [B, H, T, S] where they are asked for."""
+        if self.plain:
+            return self._kernel(query, key, value, scale, self.visibility.pairs), None
+        impl = choose(self.scoring, dtype=query.dtype, impl=self.impl, return_weights=self.return_weights).impl
+        terms, product = self._score_terms(query, key, scale)
+        if impl in ("blocked", "flex"):
+            return self._in_parts(impl, query, key, value, scale, terms, product), None
+        pairs = self.visibility.pairs
+        bias = self._sum_of_biases(terms)
+        if impl == "sdpa":
+            added = pairs if bias is None else bias.to(query.dtype)
+            if bias is not None and added is not None and pairs is not None:
+                added = added.masked_fill(~pairs, float("-inf"))
+            return self._kernel(query, key, value, scale, added), None
+        scores = None if product is None else product.form()
+        output, weights = reference_attention(query, key, value, scale=scale, bias=bias, visible=pairs, scores=scores)
+        for one in self.scoring:
+            if adds_to_values(one):
+                output = output + one.value_term(weights, self.query_positions, self.key_positions).to(output.dtype)
+        return output, weights if self.return_weights else None
 
-    def _kernel(self, query: Tensor, key: Tensor, value: Tensor, scale: float) -> Tensor:
-        batch, heads, length, dim = query.shape
+    def _kernel(self, query: Tensor, key: Tensor, value: Tensor, scale: float, added: Tensor | None) -> Tensor:
+        """torch's kernel. A row without a visible key comes out as zeros, as in the reference."""
+        batch, heads, length, _ = query.shape
         shared = key.shape[1]
-        if length == 1:  # the queries that share a key-value head are its queries, one below the other: no head is repeated
-            query = query.reshape(batch, shared, heads // shared, dim)
+        alone = length == 1 and heads != shared
+        if alone:  # the queries that share a key-value head become its queries, one below the other: no head is repeated
+            query = query.reshape(batch, shared, heads // shared, -1)
+            if added is not None and added.shape[1] != 1:
+                added = added.reshape(added.shape[0], shared, heads // shared, -1)
         output = scaled_dot_product_attention(
             query,
             key,
             value,
-            attn_mask=self.visible,
-            is_causal=self.causal,
+            attn_mask=added,
+            is_causal=self.visibility.causal,
             scale=scale,
-            enable_gqa=length != 1 and heads != shared,
+            enable_gqa=heads != shared and not alone,
         )
-        if self.unseen is not None:
-            output = output.masked_fill(self.unseen, 0.0)
-        return output.reshape(batch, -1) if length == 1 else _side_by_side(output)
+        if alone:
+            output = output.reshape(batch, heads, 1, -1)
+        if self.visibility.empty is not None:
+            output = output.masked_fill(self.visibility.empty, 0.0)
+        return output
 
-    def close(self) -> None:
-        """Every layer is done: the cache counts the new tokens."""
-        if self.cache is not None and self.chunk is not None:
-            self.cache.close(self.chunk)
+    def _score_terms(self, query: Tensor, key: Tensor, scale: float) -> tuple[list[ScoreTerm], ScoreTerm | None]:
+        """Biases yet to be formed, and what computes the scores, if an encoding does."""
+        terms: list[ScoreTerm] = []
+        product: ScoreTerm | None = None
+        at = self.query_positions, self.key_positions
+        for one in self.scoring:
+            if biases_scores(one):
+                content = (query, key) if one.needs_content else (None, None)
+                terms.append(ScoreTerm(one, *at, query=content[0], key=content[1], scale=scale))
+            if computes_scores(one):
+                if product is not None:
+                    raise ArgumentError("encoding", expected="one that computes scores", got="two", hint="drop one of them")
+                product = ScoreTerm(one, *at, query, key, scale)
+        return terms, product
+
+    def _sum_of_biases(self, terms: Sequence[ScoreTerm]) -> Tensor | None:
+        """The whole bias, [1 or B, 1 or H, T, S]; formed once for all layers where it does not depend on their content."""
+        if self._bias is not None:
+            return self._bias
+        bias = sum_of_biases(terms, self.visibility.pairs)
+        if bias is not None:
+            self._check_bias_heads(bias.shape[1])
+            if all(term.query is None for term in terms):
+                self._bias = bias
+        return bias
+
+    def _check_bias_heads(self, count: int) -> None:
+        if count not in (1, self.shape[1]):
+            raise ShapeError(
+                "encoding", expected=f"a bias for {self.shape[1]} heads", got=f"{count}", hint="build it with num_heads=H"
+            )
+
+    def _in_parts(
+        self,
+        impl: NamedImplementation,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        scale: float,
+        terms: Sequence[ScoreTerm],
+        product: ScoreTerm | None,
+    ) -> Tensor:
+        """The implementations that make no [T, S] tensor: biases are formed, and the mask asked, part by part."""
+        tokens, keys = query.shape[2], key.shape[2]
+        if tokens and keys:
+            self._check_corners(terms)
+        run = flex_attention_output if impl == "flex" else blocked_attention
+        output, seen = run(query, key, value, scale=scale, terms=terms, product=product, mask=self.mask, positions=self.order)
+        if seen is not None and self.may_be_empty is not True and readable(seen) and not bool(seen.all()):
+            refuse_empty(~seen.unsqueeze(-1), self.may_be_empty)
+        return output
+
+    def _check_corners(self, terms: Sequence[ScoreTerm]) -> None:
+        """Heads of the biases and sizes of the mask, seen from one row and one column of the pairs."""
+        first, every = slice(0, 1), slice(None)
+        for term in terms:
+            if term.query is None:
+                self._check_bias_heads(term.part(first, first).form().shape[1])
+        if self.mask is None:
+            return
+        batch, heads, tokens, keys = self.shape
+        for queries, some_keys, shape in ((first, every, (1, keys)), (every, first, (tokens, 1))):
+            at = on_token_axis(self.order[0], queries), on_token_axis(self.order[1], some_keys)
+            check_visible(self.mask, self.mask.part(queries, some_keys).visible(*at), (batch, heads, *shape))
 
 
-def plans(
+def self_attention_plans(
     encodings: tuple[Encoding, ...],
     masks: Sequence[Mask | None],
     positions: Tensor | None,
     *,
     batch: int,
+    heads: int,
     tokens: int,
     dtype: torch.dtype,
     impl: Implementation = "auto",
+    return_weights: bool = False,
     token_mask: Tensor | None = None,
     cache: KVCache | None = None,
     gather: Gather | None = None,
-) -> list[Plan]:
-    """Plans of a self-attention forward, one for each mask among the layers; the last layer closes one of them.
+) -> list[AttentionPlan]:
+    """Plans of one forward, one for each mask among the layers; when the last layer is done, one of them is closed.
 
     Args:
         encodings: of the layers.
         masks: the rules that layers differ in.
         positions: of the new tokens, [T] or [B, T], or with the encoding's axes last; None for those that follow in the cache.
-        batch, tokens: rows B and new tokens T.
+        batch, heads, tokens: rows B, query heads H, new tokens T.
         dtype: of queries and keys.
-        impl: of the layers; "auto" and "sdpa" may call the kernel directly.
+        impl, return_weights: of the layers, as in `attend`.
         token_mask: bool [B, T], true where a new token is real, or None.
         cache: where keys and values of earlier tokens are.
         gather: what joins a tensor with its shards on other processes, along the axis named.
 
     Raises:
         ArgumentError: positions that fall in a cache, a full cache, a query that sees no key.
-        ShapeError, ArgumentTypeError: positions that fit neither tokens nor batch; a mask that is a plain tensor.
+        ShapeError: positions that fit neither tokens nor batch.
     """
-    for mask in masks:
-        if mask is not None:
-            _mask("mask", mask)
     axes = position_axes(encodings)
-    if positions is not None:
-        if axes is not None and positions.ndim == 1:
-            positions = on_every_axis(positions, axes)
-        _check_positions("positions", positions, axes, length=tokens, batch=batch)
-    chunk, extra = None, None
-    extend: Extend = _as_they_are
-    real = None
+    if positions is not None and axes is not None and positions.ndim == 1:
+        positions = on_every_axis(positions, axes)
+    if positions is not None and cache is None:  # a cache looks at them itself
+        check_token_positions("positions", positions, axes, length=tokens, batch=batch)
+    extra, real, aligned = None, None, False
+    extend: Extend = _unchanged
+    close: Callable[[], None] = lambda: None  # noqa: E731
     if cache is not None:
-        chunk = cache.open_following(tokens) if positions is None else cache.open(positions, token_mask=token_mask)
-        positions, there, extra, extend = chunk.new_positions, chunk.positions, chunk.visible, _through(cache, chunk)
+        chunk = (
+            cache.open_following(tokens) if positions is None else cache.open(positions, tokens=tokens, token_mask=token_mask)
+        )
+        positions, key_positions, extra, aligned = chunk.new_positions, chunk.positions, chunk.visible, chunk.first
+        extend, close = _through(cache, chunk), lambda: cache.close(chunk)
     else:
         assert positions is not None
-        there, real = positions, token_mask
+        key_positions, real = positions, token_mask
         if gather is not None:
-            there, extend = gather(positions, -1 if axes is None else -2), _across(gather)
+            key_positions, extend = gather(positions, -1 if axes is None else -2), _across(gather)
             real = None if token_mask is None else gather(token_mask, -1)
-    acting = [one for one in encodings if _acts(one) and not isinstance(one, NoPosition)]
-    turn = Turn(acting[0], positions, dtype) if len(acting) == 1 and type(acting[0]) is Rotary else None
-    made = []
+    keys = key_positions.shape[-1 if axes is None else -2]
+    may_be_empty: bool | Tensor = False if token_mask is None else ~token_mask.bool()[:, None, :, None]
+    rotation = shared_rotation(encodings, positions, dtype)
+    plans = []
     for mask in masks:
-        if real is not None:
-            mask = Padding(real.bool()) if mask is None else mask & Padding(real.bool())
-        settled = settle(
-            encodings,
-            mask,
-            positions,
-            there,
-            batch=batch,
-            impl=impl,
-            token_mask=token_mask,
-            extra=extra,
-            last=chunk is not None,
+        for rule in (None if real is None else Padding(real.bool()), None if extra is None else ExplicitMask(extra)):
+            if rule is not None:
+                mask = rule if mask is None else mask & rule
+        plans.append(
+            AttentionPlan(
+                encodings,
+                mask,
+                positions,
+                key_positions,
+                (batch, heads, tokens, keys),
+                impl=impl,
+                return_weights=return_weights,
+                may_be_empty=may_be_empty,
+                aligned=aligned,
+                behind=cache is not None,
+                rotation=rotation,
+                extend=extend,
+                close=close,
+            )
         )
-        made.append(Plan(positions, there, encodings, *settled, turn=turn, extend=extend, cache=cache, chunk=chunk))
-    return made
-
-
-def arrange(
-    encodings: tuple[Encoding, ...],
-    mask: Mask | None,
-    positions: Tensor,
-    key_positions: Tensor,
-    *,
-    batch: int,
-    impl: Implementation,
-    extra: Tensor | None = None,
-) -> Plan:
-    """The plan of cross-attention, for queries and keys at these positions; `extra` is what a cache leaves visible."""
-    settled = settle(encodings, mask, positions, key_positions, batch=batch, impl=impl, extra=extra)
-    return Plan(positions, key_positions, encodings, *settled)
-
-
-def settle(
-    encodings: tuple[Encoding, ...],
-    mask: Mask | None,
-    positions: Tensor,
-    key_positions: Tensor,
-    *,
-    batch: int,
-    impl: Implementation,
-    token_mask: Tensor | None = None,
-    extra: Tensor | None = None,
-    last: bool = False,
-) -> tuple[Mask | None, bool, Tensor | None, bool, Tensor | None]:
-    """`mask`, `direct`, `visible`, `causal` and `unseen` of a `Plan`.
-
-    Args:
-        extra: what the cache leaves visible, bool [B or 1, T or 1, S].
-        last: the queries stand behind all other keys, as new tokens in a cache do.
-    """
-    axes = position_axes(encodings)
-    direct = impl in ("auto", "sdpa") and not any(_scores(one) for one in encodings)
-    order = mask_order(positions, key_positions, mask, axes)
-    if isinstance(mask, Window) and not mask.both_sides and _within(mask, order):
-        mask = Causal()
-    visible, unseen, causal = None, None, False
-    if direct:
-        sees_all = last and isinstance(mask, Causal) and order[0].shape[-1] == 1
-        causal = isinstance(mask, Causal) and extra is None and not sees_all and _same_rising(*order)
-        visible = None if extra is None else extra.unsqueeze(1)
-        if mask is not None and not causal and not sees_all:
-            allowed = mask.visible(*order)
-            direct = allowed.ndim < 4 or allowed.shape[1] == 1
-            if direct:
-                check_mask(mask, allowed, (batch, 1, _tokens(positions, axes), _tokens(key_positions, axes)))
-                visible = allowed if visible is None else allowed & visible
-            else:  # a rule that differs from head to head: `attend` sees to it
-                visible = None
-        if visible is not None:
-            visible, unseen = _settled(visible, token_mask)
-    elif token_mask is not None:
-        unseen = ~token_mask.bool()[:, None, :, None]
-    if extra is not None:
-        mask = Given(extra) if mask is None else mask & Given(extra)
-    return mask, direct, visible, causal, unseen
-
-
-def cached_width(encodings: tuple[Encoding, ...], heads: int, head_dim: int, weight: Tensor) -> int:
-    """Channels of a key as a cache holds it: an encoding may widen it (PoPE)."""
-    axes = position_axes(encodings)
-    first = torch.zeros((1,) if axes is None else (1, axes), dtype=torch.int64, device=weight.device)
-    with torch.no_grad():
-        return _encode("key", weight.new_zeros(1, heads, 1, head_dim), encodings, first).shape[-1]
-
-
-def _encode(name: str, heads: Tensor, encodings: tuple[Encoding, ...], positions: Tensor) -> Tensor:
-    for one in encodings:
-        if adds_to_embeddings(one):
-            heads = heads + _over_heads(name, one.encode(positions), heads)
-        if rotates_queries_and_keys(one):
-            heads = one.rotate_query(heads, positions) if name == "query" else one.rotate_key(heads, positions)
-        elif rotates_heads(one):
-            heads = one.rotate(heads, positions)
-    return heads
-
-
-def _settled(visible: Tensor, token_mask: Tensor | None) -> tuple[Tensor | None, Tensor | None]:
-    """The mask for the kernel, None where it hides nothing, and which padded queries see nothing; a real one is an error."""
-    if torch.compiler.is_compiling():
-        return visible, ~visible.any(-1, keepdim=True)
-    if visible.shape[-2] == 1 and bool(visible.all()):
-        return None, None
-    empty = ~visible.any(-1, keepdim=True)
-    if not bool(empty.any()):
-        return visible, None
-    real_and_empty = empty if token_mask is None else empty & token_mask.bool()[:, None, :, None]
-    if bool(real_and_empty.any()):
-        where = real_and_empty.nonzero()[0].tolist()
-        raise ArgumentError(
-            "mask",
-            expected="at least one visible key for every query",
-            got=f"none for query {where[2]} of row {where[0]}",
-            hint="drop rows that are all padding, or mark padding with token_mask",
-        )
-    return visible, empty
-
-
-def _within(window: Window, order: tuple[Tensor, Tensor]) -> bool:
-    """Whether the window is wider than all positions together, so that only the order counts."""
-    if torch.compiler.is_compiling() or order[0].numel() == 0 or order[1].numel() == 0:
-        return False
-    return bool(order[0].max() - order[1].min() < window.window_keys)
-
-
-def _side_by_side(output: Tensor) -> Tensor:
-    """[B, H, T, V] to [B T, H V]."""
-    return output.transpose(1, 2).flatten(2).flatten(0, 1)
-
-
-def _acts(encoding: Encoding) -> bool:
-    """Whether an encoding adds to queries and keys, or turns them."""
-    return adds_to_embeddings(encoding) or rotates_heads(encoding) or rotates_queries_and_keys(encoding)
-
-
-def _scores(encoding: Encoding) -> bool:
-    """Whether an encoding has a say in scores or on the output's side."""
-    return biases_scores(encoding) or computes_scores(encoding) or adds_to_values(encoding)
-
-
-def _tokens(positions: Tensor, axes: int | None) -> int:
-    return positions.shape[-1] if axes is None else positions.shape[-2]
+    return plans
 
 
 def _through(cache: KVCache, chunk: Chunk) -> Extend:

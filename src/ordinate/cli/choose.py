@@ -31,8 +31,8 @@ def choose(
     What is not given is asked for in a terminal. Exit 0, or 2 for wrong use.
     """
     from ordinate.errors import ArgumentError
-    from ordinate.sweep.choice import NEEDS, Question, measured
-    from ordinate.sweep.choice import choose as advise
+    from ordinate.sweep.advice import NEEDS, Question, measured
+    from ordinate.sweep.advice import choose as advise
 
     asking = sys.stdin.isatty() and not as_json
     if trained is None or needed is None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from ordinate.errors import ArgumentError
-from ordinate.sweep.choice import Measured, Question, choose, measured
+from ordinate.sweep.advice import Measured, Question, choose, measured
 from ordinate.sweep.store import Store
 from ordinate.sweep.summary import summarise
 from ordinate.sweep.tables import to_json
@@ -107,7 +107,7 @@ def test_the_results_in_the_package_are_those_of_the_default_sweep_and_say_where
 
 
 def test_an_answer_does_not_wait_for_torch() -> None:
-    script = "import sys; from ordinate.sweep.choice import *; choose(Question(64, 128), measured()); "
+    script = "import sys; from ordinate.sweep.advice import *; choose(Question(64, 128), measured()); "
     script += "print('torch' in sys.modules)"
     told = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert told.stdout.strip() == "False"

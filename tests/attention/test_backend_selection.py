@@ -30,14 +30,15 @@ CALLS = {
 
 @pytest.mark.parametrize("name", CALLS)
 def test_attend_takes_what_choose_says(name, monkeypatch):
-    module, (settings, impl, reason) = sys.modules["ordinate.attention.attend"], CALLS[name]
+    module, (settings, impl, reason) = sys.modules["ordinate.attention.plan"], CALLS[name]
     asked = {key: value for key, value in settings.items() if key != "encoding"}
     choice = choose(settings.get("encoding"), **asked)
     assert isinstance(choice, Choice)
     assert choice.impl == impl
     assert reason in choice.reason
     taken = []
-    for path, function in (("reference", "reference_attention"), ("sdpa", "_sdpa"), ("blocked", "linear_memory_attention")):
+    paths = {"reference": "reference_attention", "sdpa": "scaled_dot_product_attention", "blocked": "blocked_attention"}
+    for path, function in paths.items():
         inner = getattr(module, function)
         monkeypatch.setattr(module, function, lambda *a, p=path, f=inner, **k: (taken.append(p), f(*a, **k))[1])
     attend(*heads(), query_positions=indices.consecutive(6), **settings)

@@ -1,6 +1,6 @@
-"""Score terms that are not formed yet: an encoding with the positions, queries and keys that it will see.
+"""Score terms, not yet formed: an encoding with the positions, queries and keys that it will see.
 
-`attend` makes them; an implementation forms the whole [B, H, T, S], or one part after another, or hands them to FlexAttention.
+An implementation forms the whole [B, H, T, S], or one part after another, or hands the term to FlexAttention.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class ScoreTerm:
     """What one encoding contributes to the scores, to be formed when asked.
 
     Args:
-        encoding: what forms it: a bias, or where it has the face `ComputesScores` and no bias, the scores themselves.
+        encoding: what forms it: a bias, or where it is of the kind `ComputesScores` and has no bias, the scores themselves.
         query_positions, key_positions: [T] and [S], or with rows, or with the encoding's axes last.
         query, key: what the encoding sees of the content, or None where it needs none.
         scale: the factor on query-key products.
