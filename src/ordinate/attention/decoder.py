@@ -127,7 +127,7 @@ class Decoder(nn.Module):
         super().__init__()
         for name, size in (("vocabulary", vocabulary), ("num_layers", num_layers), ("hidden_dim", hidden_dim)):
             check_integer(name, size, minimum=1)
-        encodings = as_encodings(encoding, head_dim=head_dim or dim // num_heads)
+        encodings = as_encodings(encoding)
         self.encoding_modules = nn.ModuleList([one for one in encodings if isinstance(one, nn.Module)])
         self.added = tuple(one for one in encodings if adds_to_embeddings(one))
         self.encodings = tuple(one for one in encodings if not adds_to_embeddings(one))
@@ -153,6 +153,7 @@ class Decoder(nn.Module):
                 impl=impl,
             )
             self.blocks.append(Block(dim, attention, hidden_dim, norm_eps, feed_forward_bias))
+        as_encodings(self.encodings, head_dim=attention.head_dim)
         self.norm = RMSNorm(dim, norm_eps)
         self.head = None if tied else nn.Linear(dim, vocabulary, bias=False)
         self.vocabulary, self.dim, self.num_heads, self.impl = vocabulary, dim, num_heads, impl
