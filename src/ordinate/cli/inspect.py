@@ -26,9 +26,9 @@ def inspect(
     ],
     as_json: Annotated[bool, typer.Option("--json", help="Print the whole answer as JSON (docs/inspect-schema.md).")] = False,
     figure: Annotated[
-        Path | None, typer.Option("--figure", metavar="SVG", help="Draw wavelength by pair into this file.")
+        Path | None, typer.Option("--figure", metavar="FILE", help="Draw wavelength by pair into this file.")
     ] = None,
-    html: Annotated[Path | None, typer.Option("--html", metavar="HTML", help="Write the answer as one page.")] = None,
+    html: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write the answer as one page.")] = None,
 ) -> None:
     """Say how a model encodes position, over what context, at what cost, and what is suspicious in its file.
 

@@ -107,10 +107,10 @@ def test_tables_are_for_people(circuit: Path, tmp_path: Path) -> None:
 
 
 def test_run_draws_the_circuit(circuit: Path, tmp_path: Path) -> None:
-    run("run", circuit, "--picture", tmp_path / "circuit.svg")
+    run("run", circuit, "--figure", tmp_path / "circuit.svg")
     drawn = (tmp_path / "circuit.svg").read_text()
     Circuit(64, [], [], [], votes=[([0], [1]), ([1], [1])]).save(tmp_path / "bare.json")
-    run("run", tmp_path / "bare.json", "--picture", tmp_path / "bare.svg")
+    run("run", tmp_path / "bare.json", "--figure", tmp_path / "bare.svg")
     assert drawn.count("<path") > (tmp_path / "bare.svg").read_text().count("<path")  # gates and wires are marks of their own
 
 
@@ -127,7 +127,7 @@ def test_wrong_use_is_refused_in_one_line(circuit: Path, tmp_path: Path) -> None
     assert "expected a name in C" in refused("emit", circuit, "--c", tmp_path / "a.c", "--name", "1")
     (tmp_path / "file").write_text("")
     assert "expected a file that can be written" in refused("emit", circuit, "--c", tmp_path / "file" / "a.c")
-    assert "make its folder first" in refused("simplify", circuit, "--out", tmp_path / "file" / "a.json")
+    assert "a part of the path is a file" in refused("simplify", circuit, "--out", tmp_path / "file" / "a.json")
     assert "expected 'auto', 'numpy' or 'numba', got cuda" in refused("run", circuit, "--implementation", "cuda")
     assert "expected a folder of IDX files" in refused("run", circuit, "--data", tmp_path / "none")
     assert "pins: expected 1 to 32" in refused("fpga", circuit, "--out", tmp_path / "fpga", "--pins", 99)

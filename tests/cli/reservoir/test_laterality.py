@@ -68,14 +68,14 @@ def test_several_values_make_a_sweep(tmp_path: Path) -> None:
     told = json.loads(run(*words, "--json").stdout)
     assert [(row["gain"], row["steps"]) for row in told["settings"]] == [(0.5, 3), (0.5, 6), (1.0, 3), (1.0, 6)]
     assert all(set(row["z_scores"]) == {"rewired"} for row in told["settings"])
-    done = run(*words, "--out", str(tmp_path / "sweep.png"))
+    done = run(*words, "--figure", str(tmp_path / "sweep.png"))
     assert done.exit_code == 0, done.stderr
     assert "z rewired" in done.stdout
     assert (tmp_path / "sweep.png").stat().st_size > 5000
 
 
 def test_one_setting_can_be_drawn(tmp_path: Path) -> None:
-    done = run("--draws", "3", "--out", str(tmp_path / "it.svg"))
+    done = run("--draws", "3", "--figure", str(tmp_path / "it.svg"))
     assert done.exit_code == 0, done.stderr
     assert "crossing index" in (tmp_path / "it.svg").read_text()
 
@@ -93,7 +93,7 @@ def test_one_setting_can_be_drawn(tmp_path: Path) -> None:
         (["--normalisation", "rows"], "normalisation: expected one of"),
         (["--data", "nowhere.zip"], "nowhere.zip"),
         (["--neurons", "neurons.csv"], "--neurons: expected a table of edges as --data, got none"),
-        (["--draws", "0", "--out", "it.gif"], "path: expected a name that ends in .png, .svg or .pdf"),
+        (["--draws", "0", "--figure", "it.gif"], "--figure: expected a name that ends in .png, .svg or .pdf"),
     ],
 )
 def test_wrong_use_is_one_line_and_exit_2(words: list[str], told: str) -> None:

@@ -38,7 +38,7 @@ def test_a_table_of_edges_is_shown(tmp_path):
 
 
 def test_a_picture_is_written_whole(tmp_path):
-    done = show("--out", str(tmp_path / "new" / "brain.svg"))
+    done = show("--figure", str(tmp_path / "new" / "brain.svg"))
     assert done.exit_code == 0, done.stderr
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["brain.svg"]
     assert "<svg" in (tmp_path / "new" / "brain.svg").read_text()[:1000]
@@ -63,7 +63,7 @@ def test_wrong_use_is_one_line_and_exit_2(tmp_path):
         (["--data", str(tmp_path / "bad.csv")], "a count, 0 or more, got -3"),
         (["--select", "sensory &"], "no word in"),
         (["--select", "kenyon"], "a word that some neuron"),
-        (["--out", str(tmp_path / "a.gif")], ".png, .svg or .pdf"),
+        (["--figure", str(tmp_path / "a.gif")], ".png, .svg or .pdf"),
     ):
         done = show(*words)
         assert done.exit_code == 2, words

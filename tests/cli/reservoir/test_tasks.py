@@ -42,7 +42,7 @@ def test_the_seed_and_the_queries_change_the_scores():
 
 
 def test_a_picture_is_drawn(tmp_path):
-    done = tasks("memory", *SMALL, "--picture", str(tmp_path / "card.png"))
+    done = tasks("memory", *SMALL, "--figure", str(tmp_path / "card.png"))
     assert done.exit_code == 0, done.stderr
     assert (tmp_path / "card.png").read_bytes().startswith(b"\x89PNG")
     assert "card.png" in done.stderr
@@ -75,8 +75,8 @@ def test_all_runs_every_task():
         (("memory", "--most-read", "0"), "most_read: expected at least 1"),
         (("memory", "--stimulus", "olfactori", *SMALL), 'did you mean "olfactory"?'),
         (("memory", "--data", "no such file.zip"), "no such file.zip"),
-        (("memory", "--picture", "card.gif"), "path: expected a name that ends in .png"),
-        (("memory", "--picture", "nowhere/card.png"), "--picture: expected a folder that is there"),
+        (("memory", "--figure", "card.gif"), "--figure: expected a name that ends in .png"),
+        (("memory", "--figure", "/dev/null/card.png"), "--figure: expected a file that can be written"),
     ],
 )
 def test_wrong_use_is_one_line_and_exit_2(words, told):

@@ -19,7 +19,7 @@ COMMANDS: dict[str, str] = {
 """Each command with its line of help: the function of that name in the file of that name."""
 
 logic = typer.Typer(
-    cls=lazy_group("ordinate.cli.logic", COMMANDS),
+    cls=lazy_group("ordinate.cli.logic", COMMANDS, renamed={name: {"--picture": "--figure"} for name in ("grow", "run")}),
     help="Networks of logic gates: train, grow, simplify, run, emit, fpga.",
     no_args_is_help=True,
     add_completion=False,

@@ -31,7 +31,7 @@ def grow(
         Path | None, typer.Option("--checkpoint", metavar="FILE", help="Written each round; where it is there, growth goes on.")
     ] = None,
     picture: Annotated[
-        Path | None, typer.Option("--picture", metavar="SVG", help="Accuracy against gates, and which pixels are used.")
+        Path | None, typer.Option("--figure", metavar="FILE", help="Accuracy against gates, and which pixels are used.")
     ] = None,
     other_data: OtherData = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")] = False,
@@ -40,13 +40,14 @@ def grow(
 
     Exit 0, or 2 for wrong use.
     """
-    from ordinate.cli.logic.images import circuit_place, digits_of
+    from ordinate.atomic_io import check_output
+    from ordinate.cli.logic.images import digits_of
     from ordinate.cli.progress import bar
     from ordinate.cli.tables import answer_record
     from ordinate.logic import GrowthSettings
     from ordinate.logic import grow as grown_from
 
-    circuit_place("--out", out)
+    check_output(out, name="--out")
     asked = {"votes_per_gate": votes, "replacements": replacements, "seed": seed}
     settings = GrowthSettings.usual(gates, few_images=data is None, **asked | ({} if copies is None else {"copies": copies}))
     known = digits_of(data, classes, check=not other_data)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from ordinate.logic import LogicNetwork
     from ordinate.logic.network.convolution_blocks import ConvolutionBlock
 
-__all__ = ["blocks_of", "circuit_place", "digits_of", "network_of"]
+__all__ = ["blocks_of", "digits_of", "network_of"]
 
 
 def digits_of(data: Path | None, classes: str | None, *, check: bool = True) -> Digits:
@@ -31,18 +31,6 @@ def digits_of(data: Path | None, classes: str | None, *, check: bool = True) -> 
         except ValueError:
             raise ArgumentError("--classes", expected="digits, as 0,1", got=classes) from None
     return digits(data, classes=chosen, check=check)
-
-
-def circuit_place(option: str, path: Path) -> None:
-    """Refuse a place that could not be written to when the work is done.
-
-    Raises:
-        OutputError: no such folder, or a folder itself.
-    """
-    from ordinate.errors import OutputError
-
-    if not path.parent.is_dir() or path.is_dir():
-        raise OutputError(option, expected="a file in a folder that is there", got=str(path), hint="make its folder first")
 
 
 def blocks_of(

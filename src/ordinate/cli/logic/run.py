@@ -20,7 +20,7 @@ def run(
     ] = None,
     implementation: Annotated[str, typer.Option("--implementation", help="auto, numpy or numba.")] = "auto",
     picture: Annotated[
-        Path | None, typer.Option("--picture", metavar="SVG", help="The circuit, and which pixels it reads.")
+        Path | None, typer.Option("--figure", metavar="FILE", help="The circuit, and which pixels it reads.")
     ] = None,
     other_data: OtherData = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")] = False,

@@ -21,7 +21,7 @@ def simplify(
 
     Exit 0; 1 where the proof did not come to an end; 2 for wrong use.
     """
-    from ordinate.cli.logic.images import circuit_place
+    from ordinate.atomic_io import check_output
     from ordinate.cli.progress import steps
     from ordinate.cli.tables import answer, answer_json, grid
     from ordinate.logic.circuit.circuit import Circuit
@@ -29,7 +29,7 @@ def simplify(
     from ordinate.logic.simplify import simplify as passes
     from ordinate.logic.simplify.equivalence import Equivalence, equivalent
 
-    circuit_place("--out", out)
+    check_output(out, name="--out")
     original = Circuit.load(circuit)
     with steps("simplify") as say:
         simplified = passes(original, sat=sat, on_pass=lambda name, gates: say(f"{name}: {gates:,} gates"))

@@ -60,15 +60,16 @@ def train(
 
     Exit 0, or 2 for wrong use.
     """
-    from ordinate.cli.logic.images import blocks_of, circuit_place, digits_of, network_of
+    from ordinate.atomic_io import check_output
+    from ordinate.cli.logic.images import blocks_of, digits_of, network_of
     from ordinate.cli.progress import bar
     from ordinate.cli.tables import answer_record
     from ordinate.logic import TrainingSettings
     from ordinate.logic import train as trained
 
-    circuit_place("--out", out)
+    check_output(out, name="--out")
     if circuit is not None:
-        circuit_place("--circuit", circuit)
+        check_output(circuit, name="--circuit")
     settings = TrainingSettings(
         epochs=epochs, batch_size=batch, learning_rate=rate, schedule=schedule, patience=patience, seed=seed
     )

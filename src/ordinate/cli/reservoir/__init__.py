@@ -17,7 +17,11 @@ COMMANDS: dict[str, str] = {
 """Each command with its line of help: the function of that name in the file of that name."""
 
 reservoir = typer.Typer(
-    cls=lazy_group("ordinate.cli.reservoir", COMMANDS),
+    cls=lazy_group(
+        "ordinate.cli.reservoir",
+        COMMANDS,
+        renamed={"show": {"--out": "--figure"}, "laterality": {"--out": "--figure"}, "tasks": {"--picture": "--figure"}},
+    ),
     help="A connectome as a recurrent network: left and right, tasks, a body.",
     no_args_is_help=True,
     add_completion=False,

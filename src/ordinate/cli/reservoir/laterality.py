@@ -47,9 +47,7 @@ def laterality(
         ),
     ] = None,
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of the null models, and of the synthetic connectome.")] = 0,
-    out: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE", help="Draw it: a name that ends in .png or .svg.")
-    ] = None,
+    out: Annotated[Path | None, typer.Option("--figure", metavar="FILE", help="Draw it: .png, .svg or .pdf.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print table, index, z-scores and the rest as JSON.")] = False,
 ) -> None:
     """Stimulate the senses of one side and then of the other, read the output cells of both, compare with chance.
@@ -64,7 +62,7 @@ def laterality(
     if out is not None:
         from ordinate.atomic_io import picture_kind
 
-        picture_kind(out)  # before anybody waits for what cannot be drawn
+        picture_kind(out, name="--figure")  # before anybody waits for what cannot be drawn
     settings = {
         "steps": _numbers("--steps", steps, int),
         "gains": _numbers("--gain", gain, float),
@@ -135,7 +133,7 @@ def _one(
             progress=progress,
         )
     if out is not None:
-        typer.echo(f"picture: {save_figure(laterality_figure(result), out)}", err=True)
+        typer.echo(f"picture: {save_figure(laterality_figure(result), out, name='--figure')}", err=True)
     if as_json:
         answer_json(result.to_dict())
     else:
@@ -210,7 +208,7 @@ def _sweep(
     with bar("networks") as progress:
         swept = sweep(connectome, cells[0], cells[1], **settings, **dynamics, progress=progress)
     if out is not None:
-        typer.echo(f"picture: {save_figure(sweep_figure(swept), out)}", err=True)
+        typer.echo(f"picture: {save_figure(sweep_figure(swept), out, name='--figure')}", err=True)
     rows = swept.to_rows()
     if as_json:
         answer_json({"connectome": connectome.name, "stimulus": cells[0], "readout": cells[1], "settings": rows})

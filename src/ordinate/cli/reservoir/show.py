@@ -23,9 +23,7 @@ def show(
         str | None, typer.Option("--select", metavar="QUERY", help='Only these cells: such as "sensory & left", "!KC".')
     ] = None,
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of the synthetic connectome.")] = 0,
-    out: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE", help="Draw it: a name that ends in .png or .svg.")
-    ] = None,
+    out: Annotated[Path | None, typer.Option("--figure", metavar="FILE", help="Draw it: .png, .svg or .pdf.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
     """Show neurons, edges, synapses, sides, kinds, spectral radius, who carries the leading mode, and which way edges run.
@@ -38,7 +36,7 @@ def show(
     if out is not None:
         from ordinate.atomic_io import picture_kind
 
-        picture_kind(out)
+        picture_kind(out, name="--figure")
     connectome = given_connectome(data, seed)
     if data is None:
         typer.echo("no --data: a small synthetic connectome, not a brain", err=True)
@@ -50,7 +48,7 @@ def show(
         from ordinate.atomic_io import save_figure
         from ordinate.reservoir.connectome.summary import summary_figure
 
-        typer.echo(f"drawn: {save_figure(summary_figure(connectome, summary), out)}", err=True)
+        typer.echo(f"drawn: {save_figure(summary_figure(connectome, summary), out, name='--figure')}", err=True)
     if as_json:
         from ordinate.cli.tables import answer_json
 

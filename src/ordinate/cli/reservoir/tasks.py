@@ -31,7 +31,7 @@ def tasks(
     stimulus: Annotated[str | None, typer.Option("--stimulus", help="Neurons that hear the input; default all.")] = None,
     readout: Annotated[str | None, typer.Option("--readout", help="Neurons that may be read; default all.")] = None,
     most_read: Annotated[int, typer.Option("--most-read", help="At most so many of them, drawn by each seed.")] = 100,
-    picture: Annotated[Path | None, typer.Option("--picture", metavar="FILE", help="Draw it: .png, .svg or .pdf.")] = None,
+    picture: Annotated[Path | None, typer.Option("--figure", metavar="FILE", help="Draw it: .png, .svg or .pdf.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print scores and comparisons as JSON.")] = False,
     listed: Annotated[bool, typer.Option("--list", help="Show the tasks.")] = False,
 ) -> None:
@@ -88,14 +88,12 @@ def _split(names: str) -> tuple[str, ...]:
 
 def _check_picture(picture: Path | None) -> None:
     """Before minutes of work, not after."""
-    from ordinate.atomic_io import picture_kind
-    from ordinate.errors import OutputError
+    from ordinate.atomic_io import check_output, picture_kind
 
     if picture is None:
         return
-    picture_kind(picture)
-    if not picture.absolute().parent.is_dir():
-        raise OutputError("--picture", expected="a folder that is there", got=str(picture.parent), hint="make it first")
+    picture_kind(picture, name="--figure")
+    check_output(picture, name="--figure")
 
 
 def _print_list(as_json: bool) -> None:
