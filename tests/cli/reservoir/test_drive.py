@@ -28,7 +28,7 @@ def test_a_drive_is_told_and_its_files_are_written(tmp_path: Path) -> None:
     assert len(traces["commands"]) == 100
 
 
-def told(tmp_path: Path, *words: str) -> dict[str, Any]:
+def result(tmp_path: Path, *words: str) -> dict[str, Any]:
     done = run(tmp_path, "--format", "svg", "--seconds", "2", "--json", *words)
     assert done.exit_code == 0, done.stderr
     answer: dict[str, Any] = json.loads(done.stdout)
@@ -36,19 +36,19 @@ def told(tmp_path: Path, *words: str) -> dict[str, Any]:
 
 
 def test_crossed_axons_turn_it_to_the_target_instead_of_away(tmp_path: Path) -> None:
-    away, near = (told(tmp_path, "--target", "20,15", "--axons", axons) for axons in ("same", "crossed"))
+    away, near = (result(tmp_path, "--target", "20,15", "--axons", axons) for axons in ("same", "crossed"))
     assert away["turned_degrees"] < -30 < 30 < near["turned_degrees"]
     assert near["closest_mm"] < away["closest_mm"]
 
 
 def test_a_schedule_a_level_and_the_refitted_body_are_obeyed(tmp_path: Path) -> None:
     schedule = ["--schedule", "0:1,0 1:0,1"]
-    both = told(tmp_path, *schedule)
+    both = result(tmp_path, *schedule)
     assert both["target"] is None
-    assert abs(both["turned_degrees"]) < abs(told(tmp_path, "--schedule", "0:1,0")["turned_degrees"])
-    assert told(tmp_path, *schedule, "--level", "0.4")["walked_mm"] < 0.7 * both["walked_mm"]
-    assert "191.5" in told(tmp_path, *schedule, "--body", "refitted")["settings"]["body"]
-    assert told(tmp_path, *schedule, "--steering", "0")["turned_degrees"] == 0
+    assert abs(both["turned_degrees"]) < abs(result(tmp_path, "--schedule", "0:1,0")["turned_degrees"])
+    assert result(tmp_path, *schedule, "--level", "0.4")["walked_mm"] < 0.7 * both["walked_mm"]
+    assert "191.5" in result(tmp_path, *schedule, "--body", "refitted")["settings"]["body"]
+    assert result(tmp_path, *schedule, "--steering", "0")["turned_degrees"] == 0
 
 
 @pytest.mark.parametrize(

@@ -28,12 +28,12 @@ def test_without_data_the_synthetic_connectome_is_measured_and_it_says_so() -> N
 
 
 def test_json_has_table_index_and_z_scores_as_python_gives_them() -> None:
-    told = json.loads(run("--stimulus", "ascending", "--steps", "4", "--draws", "4", "--json").stdout)
+    result = json.loads(run("--stimulus", "ascending", "--steps", "4", "--draws", "4", "--json").stdout)
     same = laterality(Connectome.synthetic(), "ascending", steps=4, nulls={"rewired": 4})
-    assert np.array(told["table"]) == pytest.approx(same.table)
-    assert told["index"] == pytest.approx(same.index)
-    assert told["z_scores"]["rewired"] == pytest.approx(same.nulls[0].z)
-    assert set(told["z_scores"]) == {"rewired", "shuffled", "relabelled", "mirrored", "random"}
+    assert np.array(result["table"]) == pytest.approx(same.table)
+    assert result["index"] == pytest.approx(same.index)
+    assert result["z_scores"]["rewired"] == pytest.approx(same.nulls[0].z)
+    assert set(result["z_scores"]) == {"rewired", "shuffled", "relabelled", "mirrored", "random"}
 
 
 @pytest.mark.parametrize(
@@ -49,8 +49,8 @@ def test_json_has_table_index_and_z_scores_as_python_gives_them() -> None:
     ],
 )
 def test_every_option_reaches_the_measurement(words: list[str], settings: dict[str, Any]) -> None:
-    told = json.loads(run(*words, "--draws", "0", "--json").stdout)
-    table = np.array(told["table"])
+    result = json.loads(run(*words, "--draws", "0", "--json").stdout)
+    table = np.array(result["table"])
     assert table == pytest.approx(laterality(Connectome.synthetic(), **settings).table)
     assert table != pytest.approx(laterality(Connectome.synthetic()).table)
 
@@ -58,16 +58,16 @@ def test_every_option_reaches_the_measurement(words: list[str], settings: dict[s
 def test_backwards_signals_run_from_output_cells_to_senses() -> None:
     cells = {"stimulus": "descending", "readout": "sensory"}
     words = [word for name, value in cells.items() for word in (f"--{name}", value)]
-    told = json.loads(run(*words, "--backwards", "--draws", "0", "--json").stdout)
-    assert np.array(told["table"]) == pytest.approx(laterality(Connectome.synthetic(), **cells, backwards=True).table)
+    result = json.loads(run(*words, "--backwards", "--draws", "0", "--json").stdout)
+    assert np.array(result["table"]) == pytest.approx(laterality(Connectome.synthetic(), **cells, backwards=True).table)
     assert run(*words, "--draws", "0").exit_code == 2  # the right way round nothing gets there
 
 
 def test_several_values_make_a_sweep(tmp_path: Path) -> None:
     words = ["--steps", "3,6", "--gain", "0.5,1", "--null", "rewired", "--draws", "3"]
-    told = json.loads(run(*words, "--json").stdout)
-    assert [(row["gain"], row["steps"]) for row in told["settings"]] == [(0.5, 3), (0.5, 6), (1.0, 3), (1.0, 6)]
-    assert all(set(row["z_scores"]) == {"rewired"} for row in told["settings"])
+    result = json.loads(run(*words, "--json").stdout)
+    assert [(row["gain"], row["steps"]) for row in result["settings"]] == [(0.5, 3), (0.5, 6), (1.0, 3), (1.0, 6)]
+    assert all(set(row["z_scores"]) == {"rewired"} for row in result["settings"])
     done = run(*words, "--figure", str(tmp_path / "sweep.png"))
     assert done.exit_code == 0, done.stderr
     assert "z rewired" in done.stdout
@@ -107,12 +107,12 @@ def test_wrong_use_is_one_line_and_exit_2(words: list[str], told: str) -> None:
 def test_a_table_of_edges_is_measured_with_what_a_table_of_neurons_says(tmp_path: Path) -> None:
     (tmp_path / "edges.csv").write_text("pre,post,count\na,c,3\na,d,1\nb,c,1\nb,d,3\n")
     (tmp_path / "neurons.csv").write_text("id,side,kind\na,left,sensory\nb,right,sensory\nc,left,motor\nd,right,motor\n")
-    told = json.loads(
+    result = json.loads(
         run("--data", str(tmp_path / "edges.csv"), "--neurons", str(tmp_path / "neurons.csv"), "--activation", "identity",
             "--steps", "2", "--draws", "0", "--json").stdout
     )  # fmt: skip
-    assert told["readout"] == "motor"
-    assert np.array(told["table"]) == pytest.approx(np.array([[0.75, 0.25], [0.25, 0.75]]))
+    assert result["readout"] == "motor"
+    assert np.array(result["table"]) == pytest.approx(np.array([[0.75, 0.25], [0.25, 0.75]]))
 
 
 def test_a_damaged_zip_is_told(tmp_path: Path) -> None:
@@ -137,7 +137,7 @@ def test_the_larval_fly_is_measured_from_its_file() -> None:
         "2",
         "--json",
     ]
-    told = json.loads(run(*words).stdout)
-    assert told["cells"] == {"stimulated": [211, 219], "read": [91, 91]}
-    assert told["index"] == pytest.approx(-0.251, abs=5e-4)
-    assert told["z_scores"]["rewired"] < -3
+    result = json.loads(run(*words).stdout)
+    assert result["cells"] == {"stimulated": [211, 219], "read": [91, 91]}
+    assert result["index"] == pytest.approx(-0.251, abs=5e-4)
+    assert result["z_scores"]["rewired"] < -3

@@ -24,17 +24,17 @@ def test_without_data_the_synthetic_connectome_is_shown_and_it_says_so():
 
 
 def test_json_counts_what_was_selected():
-    told = json.loads(show("--json", "--select", "interneuron & left").stdout)
-    assert told["neurons"] == 28
-    assert told["sides"] == {"left": 28, "right": 0, "unknown": 0}
-    assert told["orientation"] is None
+    result = json.loads(show("--json", "--select", "interneuron & left").stdout)
+    assert result["neurons"] == 28
+    assert result["sides"] == {"left": 28, "right": 0, "unknown": 0}
+    assert result["orientation"] is None
 
 
 def test_a_table_of_edges_is_shown(tmp_path):
     (tmp_path / "edges.csv").write_text("pre,post,count\na,b,3\nb,a,12\n")
-    told = json.loads(show("--data", str(tmp_path / "edges.csv"), "--json").stdout)
-    assert (told["neurons"], told["edges"], told["synapses"]) == (2, 2, 15)
-    assert told["spectral_radius"] == pytest.approx(6)
+    result = json.loads(show("--data", str(tmp_path / "edges.csv"), "--json").stdout)
+    assert (result["neurons"], result["edges"], result["synapses"]) == (2, 2, 15)
+    assert result["spectral_radius"] == pytest.approx(6)
 
 
 def test_a_picture_is_written_whole(tmp_path):
@@ -46,12 +46,12 @@ def test_a_picture_is_written_whole(tmp_path):
 
 @needs("larval-drosophila")
 def test_the_larval_brain_is_shown_with_its_proof_of_orientation():
-    told = json.loads(show("--data", str(required("larval-drosophila")), "--json").stdout)
-    assert (told["neurons"], told["edges"], told["synapses"]) == (2952, 110_677, 352_611)
-    assert told["spectral_radius"] == pytest.approx(297.14, abs=0.005)
-    assert told["leading_mode"]["by_kind"]["LN"] == pytest.approx(0.68, abs=0.005)
-    assert told["orientation"]["proved"] is True
-    assert told["orientation"]["row_excess"] == 0 < told["orientation"]["transposed_row_excess"]
+    result = json.loads(show("--data", str(required("larval-drosophila")), "--json").stdout)
+    assert (result["neurons"], result["edges"], result["synapses"]) == (2952, 110_677, 352_611)
+    assert result["spectral_radius"] == pytest.approx(297.14, abs=0.005)
+    assert result["leading_mode"]["by_kind"]["LN"] == pytest.approx(0.68, abs=0.005)
+    assert result["orientation"]["proved"] is True
+    assert result["orientation"]["row_excess"] == 0 < result["orientation"]["transposed_row_excess"]
 
 
 def test_wrong_use_is_one_line_and_exit_2(tmp_path):

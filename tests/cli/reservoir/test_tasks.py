@@ -20,10 +20,10 @@ def tasks(*words: str):
 
 
 def test_one_task_is_scored_for_people_and_as_json():
-    told = tasks("memory", *SMALL)
-    assert told.exit_code == 0, told.stderr
-    assert "synthetic bilateral connectome" in told.stdout
-    assert "comparisons differ, after Holm's correction" in told.stdout
+    result = tasks("memory", *SMALL)
+    assert result.exit_code == 0, result.stderr
+    assert "synthetic bilateral connectome" in result.stdout
+    assert "comparisons differ, after Holm's correction" in result.stdout
     row = json.loads(tasks("memory", "narma10", *SMALL, "--json").stdout)
     assert [one["task"] for one in row["comparisons"]] == ["memory", "narma10"]
     assert {one["verdict"] for one in row["comparisons"]} <= {"connectome better", "connectome worse", "not different"}
@@ -51,9 +51,9 @@ def test_a_picture_is_drawn(tmp_path):
 def test_the_list_names_every_task_with_its_metric():
     rows = json.loads(tasks("--list", "--json").stdout)
     assert [row["name"] for row in rows] == list(known())
-    told = tasks("--list").stdout
-    assert all(name in told for name in known())
-    assert "nrmse_by_std" in told
+    result = tasks("--list").stdout
+    assert all(name in result for name in known())
+    assert "nrmse_by_std" in result
 
 
 @pytest.mark.slow
@@ -94,5 +94,5 @@ def test_help_starts_without_numpy():
         "except SystemExit: pass\n"
         "print(sorted({'numpy', 'scipy', 'sklearn', 'matplotlib', 'numba'} & set(sys.modules)))"
     )
-    told = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert told.stdout.splitlines()[-1] == "[]"
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert result.stdout.splitlines()[-1] == "[]"

@@ -73,10 +73,10 @@ def test_more_steering_turns_more(brain: Brain) -> None:
 
 
 def test_a_schedule_that_changes_sides_turns_it_back(brain: Brain) -> None:
-    told = walk(brain, Schedule([(0.0, 1.0, 0.0), (1.0, 0.0, 1.0)]))
-    half = told.poses[50].heading_radians
+    result = walk(brain, Schedule([(0.0, 1.0, 0.0), (1.0, 0.0, 1.0)]))
+    half = result.poses[50].heading_radians
     assert half < -0.5
-    assert told.poses[-1].heading_radians > half + 0.5
+    assert result.poses[-1].heading_radians > half + 0.5
 
 
 def test_the_same_walk_comes_out_twice_whatever_was_walked_before(brain: Brain) -> None:
@@ -88,24 +88,24 @@ def test_the_same_walk_comes_out_twice_whatever_was_walked_before(brain: Brain) 
 
 
 def test_a_turn_is_one_where_a_stimulus_is_on_one_side(brain: Brain) -> None:
-    told = walk(brain, LEFT)
+    result = walk(brain, LEFT)
     right = walk(brain, RIGHT)
-    ends = [brain.turn(*run.activity[-1]) for run in (told, right)]
+    ends = [brain.turn(*run.activity[-1]) for run in (result, right)]
     assert ends[0] - ends[1] == pytest.approx(2.0, abs=1e-3)
 
 
 def test_the_record_says_what_each_cell_did_left_cells_first(brain: Brain) -> None:
-    told = walk(brain, LEFT)
-    assert told.cells.shape == (100, 16)
-    assert told.cells[:, : told.num_left].mean(axis=1) == pytest.approx(told.activity[:, 0])
-    assert told.cells[:, told.num_left :].mean(axis=1) == pytest.approx(told.activity[:, 1])
-    assert (brain.connectome.side[brain.read[: told.num_left]] == "left").all()
+    result = walk(brain, LEFT)
+    assert result.cells.shape == (100, 16)
+    assert result.cells[:, : result.num_left].mean(axis=1) == pytest.approx(result.activity[:, 0])
+    assert result.cells[:, result.num_left :].mean(axis=1) == pytest.approx(result.activity[:, 1])
+    assert (brain.connectome.side[brain.read[: result.num_left]] == "left").all()
 
 
 def test_numbers_come_as_json_with_every_step_if_asked_for(brain: Brain) -> None:
-    told = walk(brain, Target(30.0, 0.0)).to_dict(traces=True)
-    assert told["target"] == {"x_mm": 30.0, "y_mm": 0.0}
-    assert len(told["traces"]["time_seconds"]) == len(told["traces"]["commands"]) + 1
+    result = walk(brain, Target(30.0, 0.0)).to_dict(traces=True)
+    assert result["target"] == {"x_mm": 30.0, "y_mm": 0.0}
+    assert len(result["traces"]["time_seconds"]) == len(result["traces"]["commands"]) + 1
     assert "traces" not in walk(brain, LEFT).to_dict()
     assert walk(brain, LEFT).to_dict()["closest_mm"] is None
 

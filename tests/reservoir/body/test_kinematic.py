@@ -42,8 +42,8 @@ def test_a_step_is_the_exact_solution_of_the_equations_of_motion(drive: tuple[fl
         return [speed * math.cos(at[2]), speed * math.sin(at[2]), turn]
 
     truth = solve_ivp(moves, (0, seconds), [0.0, 0.0, 0.0], method="DOP853", rtol=1e-11, atol=1e-11).y[:, -1]
-    found = KinematicFly(seconds).step(drive)
-    assert (found.x_mm, found.y_mm, found.heading_radians) == pytest.approx(tuple(truth), abs=1e-7)
+    result = KinematicFly(seconds).step(drive)
+    assert (result.x_mm, result.y_mm, result.heading_radians) == pytest.approx(tuple(truth), abs=1e-7)
 
 
 @given(drives, st.integers(2, 50))

@@ -68,8 +68,8 @@ def test_another_generation_or_a_broken_step_is_refused() -> None:
 
 @pytest.fixture(scope="module")
 def fly() -> Iterator[NeuroMechFly]:
-    with NeuroMechFly(0.05) as made:
-        yield made
+    with NeuroMechFly(0.05) as built:
+        yield built
 
 
 def walked(fly: NeuroMechFly, drive: tuple[float, float], steps: int = 8) -> Pose:

@@ -14,23 +14,23 @@ from ordinate.reservoir.connectome.synthetic import draw_synthetic
 
 
 def test_a_saved_connectome_is_the_same_connectome(tmp_path):
-    made = Connectome.synthetic(4)
-    save(vars(made), tmp_path / "a.npz")
+    built = Connectome.synthetic(4)
+    save(vars(built), tmp_path / "a.npz")
     again = Connectome(**load(tmp_path / "a.npz"))
-    assert (again.weights != made.weights).nnz == 0
-    assert again.weights.dtype == made.weights.dtype
+    assert (again.weights != built.weights).nnz == 0
+    assert again.weights.dtype == built.weights.dtype
     for name in ("ids", "side", "mate", "kind"):
-        assert np.array_equal(getattr(again, name), getattr(made, name))
-    assert (again.labels, again.name, again.assumptions) == (made.labels, made.name, made.assumptions)
+        assert np.array_equal(getattr(again, name), getattr(built, name))
+    assert (again.labels, again.name, again.assumptions) == (built.labels, built.name, built.assumptions)
     assert [path.name for path in tmp_path.iterdir()] == ["a.npz"], "no draft is left"
 
 
 def test_a_spoilt_file_is_made_anew(tmp_path):
-    source, made = tmp_path / "source", []
+    source, built = tmp_path / "source", []
     source.write_bytes(b"one")
 
     def read() -> dict[str, Any]:
-        made.append(1)
+        built.append(1)
         return draw_synthetic()
 
     def get() -> dict[str, Any]:
@@ -38,14 +38,14 @@ def test_a_spoilt_file_is_made_anew(tmp_path):
 
     get()
     get()
-    assert len(made) == 1
+    assert len(built) == 1
     (kept,) = (tmp_path / "kept").iterdir()
     kept.write_bytes(kept.read_bytes()[:200])
     assert get()["ids"].size == 100
-    assert len(made) == 2
+    assert len(built) == 2
     source.write_bytes(b"two")
     get()
-    assert len(made) == 3
+    assert len(built) == 3
 
 
 def test_a_folder_that_cannot_be_made_is_no_error(tmp_path):

@@ -37,11 +37,11 @@ def test_propagation_is_the_dense_product_and_linear(seed):
 
 
 def test_counts_are_kept_as_they_are_and_stored_zeros_are_no_edges():
-    told = sparse.csr_array((np.array([3, 0, 2], dtype=np.uint8), np.array([1, 2, 0]), np.array([0, 2, 3, 3])), shape=(3, 3))
-    made = Connectome(told)
-    assert made.weights.dtype == np.uint8
-    assert (made.num_edges, made.num_synapses) == (2, 5)
-    assert told.nnz == 3, "the caller's matrix is left alone"
+    result = sparse.csr_array((np.array([3, 0, 2], dtype=np.uint8), np.array([1, 2, 0]), np.array([0, 2, 3, 3])), shape=(3, 3))
+    built = Connectome(result)
+    assert built.weights.dtype == np.uint8
+    assert (built.num_edges, built.num_synapses) == (2, 5)
+    assert result.nnz == 3, "the caller's matrix is left alone"
 
 
 def test_entries_given_twice_are_added():
@@ -50,8 +50,8 @@ def test_entries_given_twice_are_added():
 
 
 def test_what_it_holds_cannot_be_changed_from_outside():
-    made = Connectome.synthetic()
-    for part in (made.weights.data, made.side, made.mate, made.ids, made.kind):
+    built = Connectome.synthetic()
+    for part in (built.weights.data, built.side, built.mate, built.ids, built.kind):
         with pytest.raises(ValueError, match="read-only"):
             part[0] = part[1]
 
@@ -69,11 +69,11 @@ def test_restricting_keeps_edges_ids_and_mates_together():
 
 
 def test_it_survives_pickling():
-    made = Connectome.synthetic(3)
-    again = pickle.loads(pickle.dumps(made))
-    assert (again.weights != made.weights).nnz == 0
-    assert again.labels == made.labels
-    assert again.propagate(np.ones(100)) == pytest.approx(made.propagate(np.ones(100)))
+    built = Connectome.synthetic(3)
+    again = pickle.loads(pickle.dumps(built))
+    assert (again.weights != built.weights).nnz == 0
+    assert again.labels == built.labels
+    assert again.propagate(np.ones(100)) == pytest.approx(built.propagate(np.ones(100)))
 
 
 @pytest.mark.parametrize(
@@ -119,23 +119,23 @@ def test_activity_of_the_wrong_length_is_refused():
 
 
 def test_the_synthetic_one_is_bilateral_repeatable_and_its_senses_are_what_they_say():
-    made = Connectome.synthetic(5)
-    assert (Connectome.synthetic(5).weights != made.weights).nnz == 0
-    assert (Connectome.synthetic(6).weights != made.weights).nnz > 0
-    assert (made.mate[made.mate] == np.arange(100)).all()
-    assert (made.side[made.mate] != made.side).all()
-    assert (made.kind[made.mate] == made.kind).all()
+    built = Connectome.synthetic(5)
+    assert (Connectome.synthetic(5).weights != built.weights).nnz == 0
+    assert (Connectome.synthetic(6).weights != built.weights).nnz > 0
+    assert (built.mate[built.mate] == np.arange(100)).all()
+    assert (built.side[built.mate] != built.side).all()
+    assert (built.kind[built.mate] == built.kind).all()
     crossing = {}
     for kind in ("sensory", "ascending"):
-        told = {side: made.weights[made.select(f"{kind} & left")][:, made.select(side)].sum() for side in ("left", "right")}
-        crossing[kind] = told["right"] / (told["left"] + told["right"])
+        sums = {side: built.weights[built.select(f"{kind} & left")][:, built.select(side)].sum() for side in ("left", "right")}
+        crossing[kind] = sums["right"] / (sums["left"] + sums["right"])
     assert crossing["sensory"] < 0.2
     assert crossing["ascending"] > 0.8
 
 
 def test_the_synthetic_one_is_mirror_symmetric_when_asked():
-    made = Connectome.synthetic(symmetry=1.0)
-    assert (made.weights[made.mate][:, made.mate] != made.weights).nnz == 0
+    built = Connectome.synthetic(symmetry=1.0)
+    assert (built.weights[built.mate][:, built.mate] != built.weights).nnz == 0
 
 
 @pytest.mark.parametrize("settings", [{"num_pairs": 3}, {"symmetry": 1.5}, {"mean_count": 0.5}])

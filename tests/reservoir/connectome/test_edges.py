@@ -20,17 +20,17 @@ def written(folder, text, name="edges.csv"):
 
 
 def test_columns_are_found_by_their_usual_names_and_ids_keep_every_digit(tmp_path):
-    made = Connectome.from_edges(written(tmp_path, EDGES))
-    assert made.ids.tolist() == [3, 720575940000000003, 720575940000000007]
-    assert made.weights.toarray().tolist() == [[0, 0, 2], [0, 0, 0], [0, 5, 0]]
-    assert made.name == "edges.csv"
+    built = Connectome.from_edges(written(tmp_path, EDGES))
+    assert built.ids.tolist() == [3, 720575940000000003, 720575940000000007]
+    assert built.weights.toarray().tolist() == [[0, 0, 2], [0, 0, 0], [0, 5, 0]]
+    assert built.name == "edges.csv"
 
 
 def test_named_columns_words_as_ids_and_no_counts(tmp_path):
     path = written(tmp_path, "a,b\nx,y\ny,z\n", "edges.csv.gz")
-    made = Connectome.from_edges(path, pre="a", post="b")
-    assert made.ids.tolist() == ["x", "y", "z"]
-    assert made.weights.toarray().tolist() == [[0, 1, 0], [0, 0, 1], [0, 0, 0]]
+    built = Connectome.from_edges(path, pre="a", post="b")
+    assert built.ids.tolist() == ["x", "y", "z"]
+    assert built.weights.toarray().tolist() == [[0, 1, 0], [0, 0, 1], [0, 0, 0]]
 
 
 def test_parquet_is_the_same_as_csv(tmp_path):
@@ -54,12 +54,12 @@ def test_a_table_of_neurons_gives_order_sides_mates_and_labels(tmp_path):
     neurons = written(
         tmp_path, "id,side,mate,kind,labels\nb,left,c,sensory,olfactory; Or42a\na,,,,\nc,right,b,sensory,\n", "neurons.csv"
     )
-    made = Connectome.from_edges(edges, neurons=neurons)
-    assert made.ids.tolist() == ["b", "a", "c"], "also who has no edge"
-    assert made.weights[0, 1] == 2
-    assert made.side.tolist() == ["left", "unknown", "right"]
-    assert made.mate.tolist() == [2, -1, 0]
-    assert made.labels == ({"olfactory", "Or42a"}, set(), set())
+    built = Connectome.from_edges(edges, neurons=neurons)
+    assert built.ids.tolist() == ["b", "a", "c"], "also who has no edge"
+    assert built.weights[0, 1] == 2
+    assert built.side.tolist() == ["left", "unknown", "right"]
+    assert built.mate.tolist() == [2, -1, 0]
+    assert built.labels == ({"olfactory", "Or42a"}, set(), set())
 
 
 def test_an_edge_listed_twice_is_refused_or_added_as_asked(tmp_path):
@@ -114,6 +114,6 @@ def test_missing_files_and_packages_and_damaged_archives(tmp_path, monkeypatch):
 
 
 def test_counts_that_are_no_whole_numbers_are_kept(tmp_path):
-    made = Connectome.from_edges(written(tmp_path, "pre,post,weight\n1,2,0.25\n"))
-    assert made.weights[0, 1] == 0.25
-    assert made.weights.dtype == np.float64
+    built = Connectome.from_edges(written(tmp_path, "pre,post,weight\n1,2,0.25\n"))
+    assert built.weights[0, 1] == 0.25
+    assert built.weights.dtype == np.float64

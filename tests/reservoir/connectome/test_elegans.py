@@ -43,14 +43,14 @@ def wheel(tmp_path: Path) -> Path:
 
 
 def test_rows_are_presynaptic_and_kinds_and_sides_are_known(wheel):
-    made = Connectome.c_elegans(wheel, reader="TinyReader")
-    assert made.ids.tolist() == NODES
-    assert made.weights[0, 2] == 9, "AVAL drives VA8"
-    assert made.weights[2, 0] == 0
-    assert made.side.tolist() == ["left", "right", "unknown", "left", "right", "unknown", "unknown"]
-    assert made.mate.tolist() == [1, 0, -1, 4, 3, -1, -1]
-    assert made.kind.tolist() == ["interneuron", "interneuron", "motor", "sensory", "sensory", "muscle", "motor"]
-    assert made.select("sensory & left").tolist() == [3]
+    built = Connectome.c_elegans(wheel, reader="TinyReader")
+    assert built.ids.tolist() == NODES
+    assert built.weights[0, 2] == 9, "AVAL drives VA8"
+    assert built.weights[2, 0] == 0
+    assert built.side.tolist() == ["left", "right", "unknown", "left", "right", "unknown", "unknown"]
+    assert built.mate.tolist() == [1, 0, -1, 4, 3, -1, -1]
+    assert built.kind.tolist() == ["interneuron", "interneuron", "motor", "sensory", "sensory", "muscle", "motor"]
+    assert built.select("sensory & left").tolist() == [3]
 
 
 def test_layers_are_chosen(wheel):
@@ -63,7 +63,7 @@ def test_layers_are_chosen(wheel):
 def test_an_unpacked_wheel_and_a_single_file_are_the_same(wheel, tmp_path):
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(tmp_path / "out")
-    told = [
+    result = [
         Connectome.c_elegans(place, reader="TinyReader")
         for place in (
             wheel,
@@ -72,8 +72,8 @@ def test_an_unpacked_wheel_and_a_single_file_are_the_same(wheel, tmp_path):
             tmp_path / "out" / "cect" / "cache" / "TinyReader.json",
         )
     ]
-    assert all((one.weights != told[0].weights).nnz == 0 for one in told)
-    assert told[3].kind.tolist() == [""] * 7, "a lone file has no list of cells"
+    assert all((one.weights != result[0].weights).nnz == 0 for one in result)
+    assert result[3].kind.tolist() == [""] * 7, "a lone file has no list of cells"
 
 
 def test_what_is_missing_or_damaged_says_what_to_do(wheel, tmp_path, monkeypatch):

@@ -36,14 +36,14 @@ def load(folder: Path) -> Connectome:
 
 
 def test_sides_mates_kinds_and_labels_come_from_the_columns(tmp_path):
-    made = load(unpacked(tmp_path / "data"))
-    assert made.ids.tolist() == [11, 12, 21, 22]
-    assert made.weights.toarray().tolist() == [[0, 3, 0, 1], [0, 0, 0, 0], [0, 0, 0, 2], [0, 0, 0, 0]]
-    assert made.side.tolist() == ["left", "left", "right", "unknown"]
-    assert made.mate.tolist() == [2, -1, 0, -1]
-    assert made.kind.tolist() == ["sensory", "PN", "sensory", ""]
-    assert made.labels == ({"olfactory", "visual"}, set(), {"olfactory", "visual"}, set())
-    assert any("excite" in told for told in made.assumptions)
+    built = load(unpacked(tmp_path / "data"))
+    assert built.ids.tolist() == [11, 12, 21, 22]
+    assert built.weights.toarray().tolist() == [[0, 3, 0, 1], [0, 0, 0, 0], [0, 0, 0, 2], [0, 0, 0, 0]]
+    assert built.side.tolist() == ["left", "left", "right", "unknown"]
+    assert built.mate.tolist() == [2, -1, 0, -1]
+    assert built.kind.tolist() == ["sensory", "PN", "sensory", ""]
+    assert built.labels == ({"olfactory", "visual"}, set(), {"olfactory", "visual"}, set())
+    assert any("excite" in result for result in built.assumptions)
 
 
 def test_a_zip_its_folder_and_the_folder_around_are_the_same(tmp_path):
@@ -51,9 +51,9 @@ def test_a_zip_its_folder_and_the_folder_around_are_the_same(tmp_path):
     with zipfile.ZipFile(tmp_path / "Supplementary-Data-S1.zip", "w") as archive:
         for name in TABLES:
             archive.write(inner / name, f"Supplementary-Data-S1/{name}")
-    told = [load(place) for place in (inner, tmp_path, tmp_path / "Supplementary-Data-S1.zip")]
-    assert all((one.weights != told[0].weights).nnz == 0 for one in told)
-    assert len({tuple(one.side) for one in told}) == 1
+    result = [load(place) for place in (inner, tmp_path, tmp_path / "Supplementary-Data-S1.zip")]
+    assert all((one.weights != result[0].weights).nnz == 0 for one in result)
+    assert len({tuple(one.side) for one in result}) == 1
 
 
 @pytest.mark.parametrize(
@@ -141,11 +141,11 @@ def test_olfactory_is_a_sense_and_not_a_projection_neuron(larval):
 
 
 def test_the_matrix_proves_its_orientation(larval, larval_path, tmp_path):
-    told = larval_orientation(larval_path, cache=tmp_path)
-    assert told.proved
-    assert told.compared == 2952
-    assert (told.row_excess, told.column_excess) == (0, 0)
-    assert told.transposed_row_excess > 1000
+    result = larval_orientation(larval_path, cache=tmp_path)
+    assert result.proved
+    assert result.compared == 2952
+    assert (result.row_excess, result.column_excess) == (0, 0)
+    assert result.transposed_row_excess > 1000
 
 
 def test_the_second_load_takes_under_a_fifth_of_a_second(larval, larval_path, tmp_path):

@@ -15,8 +15,8 @@ FAN = np.array([[0, 5, 4], [0, 0, 1], [0, 0, 0]])  # 0 sends 9, 2 receives 5
 
 def test_a_matrix_within_its_totals_is_proved_and_its_transpose_refused():
     outputs, inputs = [10, 2, 0], [0, 5, 6]
-    told = prove_orientation(FAN, outputs=outputs, inputs=inputs)
-    assert (told.proved, told.row_excess, told.column_excess) == (True, 0, 0)
+    result = prove_orientation(FAN, outputs=outputs, inputs=inputs)
+    assert (result.proved, result.row_excess, result.column_excess) == (True, 0, 0)
     with pytest.raises(DataError, match="a transposed matrix"):
         prove_orientation(FAN.T, outputs=outputs, inputs=inputs)
 
@@ -27,15 +27,15 @@ def test_totals_of_another_brain_fit_neither_way():
 
 
 def test_generous_totals_prove_nothing():
-    told = prove_orientation(FAN, outputs=[99] * 3, inputs=[99] * 3)
-    assert told.fits
-    assert told.fits_transposed
-    assert not told.proved
+    result = prove_orientation(FAN, outputs=[99] * 3, inputs=[99] * 3)
+    assert result.fits
+    assert result.fits_transposed
+    assert not result.proved
 
 
 def test_neurons_without_totals_are_left_out():
-    told = prove_orientation(FAN, outputs=[np.nan, 2, 0], inputs=[0, 5, 6])
-    assert told.compared == 2
+    result = prove_orientation(FAN, outputs=[np.nan, 2, 0], inputs=[0, 5, 6])
+    assert result.compared == 2
 
 
 @given(st.integers(0, 10**6))

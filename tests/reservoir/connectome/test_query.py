@@ -45,8 +45,8 @@ def test_operators_do_what_they_say(query, chosen):
 
 
 @given(st.lists(st.integers(0, 5), min_size=1))
-def test_indices_come_back_sorted_and_once(told):
-    assert BRAIN.select(told).tolist() == sorted(set(told))
+def test_indices_come_back_sorted_and_once(result):
+    assert BRAIN.select(result).tolist() == sorted(set(result))
 
 
 def test_a_mask_and_no_neurons_where_that_is_allowed():

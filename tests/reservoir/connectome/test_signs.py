@@ -19,10 +19,10 @@ def inhibitors(connectome: Connectome) -> list[int]:
 
 
 def test_by_type_exactly_those_neurons_inhibit():
-    made = dale(BRAIN, "interneuron & left")
+    built = dale(BRAIN, "interneuron & left")
     sending = np.flatnonzero(np.diff(BRAIN.weights.indptr))
-    assert inhibitors(made) == np.intersect1d(BRAIN.select("interneuron & left"), sending).tolist()
-    assert (abs(made.weights) != BRAIN.weights).nnz == 0
+    assert inhibitors(built) == np.intersect1d(BRAIN.select("interneuron & left"), sending).tolist()
+    assert (abs(built.weights) != BRAIN.weights).nnz == 0
 
 
 def test_by_fraction_so_many_inhibit_and_the_seed_chooses():
@@ -34,28 +34,28 @@ def test_by_fraction_so_many_inhibit_and_the_seed_chooses():
 
 
 def test_random_signs_fall_on_edges():
-    made = random_signs(BRAIN, negative=0.3, seed=0)
-    assert (abs(made.weights) != BRAIN.weights).nnz == 0
-    assert (made.weights.data < 0).mean() == pytest.approx(0.3, abs=0.05)
+    built = random_signs(BRAIN, negative=0.3, seed=0)
+    assert (abs(built.weights) != BRAIN.weights).nnz == 0
+    assert (built.weights.data < 0).mean() == pytest.approx(0.3, abs=0.05)
     assert (random_signs(BRAIN, seed=1).weights != random_signs(BRAIN, seed=1).weights).nnz == 0
 
 
 def test_given_signs_are_taken_and_positive_takes_them_back():
     signs = np.where(np.arange(100) % 2, 1, -1)
-    made = known_signs(BRAIN, signs)
-    assert (made.weights.toarray() == BRAIN.weights.toarray() * signs[:, None]).all()
-    assert (positive(made).weights != BRAIN.weights).nnz == 0
+    built = known_signs(BRAIN, signs)
+    assert (built.weights.toarray() == BRAIN.weights.toarray() * signs[:, None]).all()
+    assert (positive(built).weights != BRAIN.weights).nnz == 0
 
 
 def test_unsigned_counts_become_signed_and_not_huge():
-    made = dale(Connectome(np.array([[0, 3], [1, 0]], dtype=np.uint8)), [0])
-    assert made.weights.toarray().tolist() == [[0, -3], [1, 0]]
+    built = dale(Connectome(np.array([[0, 3], [1, 0]], dtype=np.uint8)), [0])
+    assert built.weights.toarray().tolist() == [[0, -3], [1, 0]]
 
 
 def test_the_newest_assumption_replaces_the_older():
-    made = positive(dale(BRAIN, "sensory"))
-    assert [told for told in made.assumptions if "excite" in told] == ["all synapses excite"]
-    assert "drawn from a seed: it is not a brain" in made.assumptions
+    built = positive(dale(BRAIN, "sensory"))
+    assert [result for result in built.assumptions if "excite" in result] == ["all synapses excite"]
+    assert "drawn from a seed: it is not a brain" in built.assumptions
 
 
 def test_wrong_signs_are_refused():

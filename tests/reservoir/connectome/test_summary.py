@@ -19,27 +19,27 @@ def test_it_counts_what_is_there():
         mate=[2, -1, 0, -1],
         kind=["a", "b", "a", ""],
     )
-    told = summarise(brain)
-    assert (told.neurons, told.edges, told.synapses, told.self_loops) == (4, 4, 10, 1)
-    assert (told.no_outputs, told.no_inputs, told.pairs) == (2, 1, 1)
-    assert told.sides == {"left": 2, "right": 1, "unknown": 1}
-    assert told.kinds["a"] == {"left": 1, "right": 1, "unknown": 0}
-    assert told.synapses_crossing == pytest.approx(7 / 10)
-    assert told.spectral_radius == 1
+    result = summarise(brain)
+    assert (result.neurons, result.edges, result.synapses, result.self_loops) == (4, 4, 10, 1)
+    assert (result.no_outputs, result.no_inputs, result.pairs) == (2, 1, 1)
+    assert result.sides == {"left": 2, "right": 1, "unknown": 1}
+    assert result.kinds["a"] == {"left": 1, "right": 1, "unknown": 0}
+    assert result.synapses_crossing == pytest.approx(7 / 10)
+    assert result.spectral_radius == 1
 
 
 def test_it_is_json_even_without_sides_or_cycles():
-    told = summarise(Connectome([[0, 1], [0, 0]])).to_dict()
-    assert json.loads(json.dumps(told, allow_nan=False))["synapses_crossing"] is None
-    assert told["leading_mode"] is None
+    result = summarise(Connectome([[0, 1], [0, 0]])).to_dict()
+    assert json.loads(json.dumps(result, allow_nan=False))["synapses_crossing"] is None
+    assert result["leading_mode"] is None
     assert json.loads(json.dumps(summarise(Connectome.synthetic()).to_dict()))["leading_mode"]["num_carriers"] > 1
 
 
 def test_the_picture_shows_rows_as_presynaptic(tmp_path):
     brain = Connectome([[0, 8], [0, 0]], kind=["from", "to"])
     figure = summary_figure(brain, summarise(brain))
-    shown = figure.axes[0].images[0].get_array()
+    visible = figure.axes[0].images[0].get_array()
     kinds = [label.get_text() for label in figure.axes[0].get_yticklabels()]
-    assert shown[kinds.index("from"), kinds.index("to")] == 8
-    assert np.ma.count(np.ma.masked_invalid(shown)) == 1
+    assert visible[kinds.index("from"), kinds.index("to")] == 8
+    assert np.ma.count(np.ma.masked_invalid(visible)) == 1
     assert save_figure(figure, tmp_path / "a.png").stat().st_size > 5000

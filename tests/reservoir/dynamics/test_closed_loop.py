@@ -17,37 +17,37 @@ BACK = np.random.default_rng(1).normal(size=(1, 100))
 def test_outputs_become_the_next_inputs():
     reservoir = Reservoir(BRAIN, inputs=["sensory & left", "sensory & right"])
     start = reservoir.step(reservoir.initial_state(), [0.3, -0.1])
-    told = reservoir.generate(lambda x: x @ READ, 5, state=start)
+    result = reservoir.generate(lambda x: x @ READ, 5, state=start)
     state = start
     for t in range(5):
         output = (state.activity @ READ).astype(np.float32)
-        assert told.outputs[t] == pytest.approx(output)
+        assert result.outputs[t] == pytest.approx(output)
         state = reservoir.step(state, output)
-        assert told.states[t] == pytest.approx(state.activity)
-    assert told.state.activity == pytest.approx(state.activity)
+        assert result.states[t] == pytest.approx(state.activity)
+    assert result.state.activity == pytest.approx(state.activity)
 
 
 def test_a_loop_is_a_run_on_its_own_outputs_and_a_batch_is_its_sequences():
     reservoir = Reservoir(BRAIN, inputs=["sensory & left", "sensory & right"])
     states = np.random.default_rng(2).normal(size=(3, 100)).astype(np.float32)
-    told = reservoir.generate(lambda x: x @ READ, 6, state=states, gain=0.7)
-    assert told.outputs.shape == (3, 6, 2)
-    assert reservoir.run(told.outputs, state=states, gain=0.7) == pytest.approx(told.states, abs=1e-6)
+    result = reservoir.generate(lambda x: x @ READ, 6, state=states, gain=0.7)
+    assert result.outputs.shape == (3, 6, 2)
+    assert reservoir.run(result.outputs, state=states, gain=0.7) == pytest.approx(result.states, abs=1e-6)
     alone = reservoir.generate(lambda x: x @ READ, 6, state=states[1], gain=0.7)
-    assert alone.outputs == pytest.approx(told.outputs[1], abs=1e-6)
+    assert alone.outputs == pytest.approx(result.outputs[1], abs=1e-6)
 
 
 def test_feedback_comes_one_step_later_and_teacher_forcing_puts_the_target_in_its_place():
     reservoir = Reservoir(BRAIN, inputs=["sensory"], feedback_weights=BACK)
     read = READ[:, :1]
     inputs = np.random.default_rng(3).normal(size=(8, 1)).astype(np.float32)
-    told = reservoir.generate(lambda x: x @ read, 8, state=reservoir.initial_state(), inputs=inputs)
+    result = reservoir.generate(lambda x: x @ read, 8, state=reservoir.initial_state(), inputs=inputs)
     # taught its own outputs, the network does the same
-    assert reservoir.run(inputs, teacher=told.outputs) == pytest.approx(told.states, abs=1e-6)
+    assert reservoir.run(inputs, teacher=result.outputs) == pytest.approx(result.states, abs=1e-6)
     state = reservoir.initial_state()
     state = reservoir.step(state, inputs[0], feedback=[0.0])
-    state = reservoir.step(state, inputs[1], feedback=told.outputs[0])
-    assert state.activity == pytest.approx(told.states[1], abs=1e-6)
+    state = reservoir.step(state, inputs[1], feedback=result.outputs[0])
+    assert state.activity == pytest.approx(result.states[1], abs=1e-6)
 
 
 def test_a_readout_of_recorded_neurons_sees_those_only():
@@ -58,15 +58,15 @@ def test_a_readout_of_recorded_neurons_sees_those_only():
         seen.append(x.shape)
         return x[:1]
 
-    told = reservoir.generate(read, 3, state=reservoir.initial_state(), record="descending")
+    result = reservoir.generate(read, 3, state=reservoir.initial_state(), record="descending")
     assert set(seen) == {(16,)}
-    assert told.states.shape == (3, 16)
+    assert result.states.shape == (3, 16)
 
 
 def test_no_inputs_at_all_is_a_loop_of_feedback_alone():
     reservoir = Reservoir(BRAIN, feedback_weights=BACK)
-    told = reservoir.generate(lambda x: x[:1], 4, state=np.full(100, 0.1))
-    assert told.outputs.shape == (4, 1)
+    result = reservoir.generate(lambda x: x[:1], 4, state=np.full(100, 0.1))
+    assert result.outputs.shape == (4, 1)
     assert reservoir.generate(lambda x: x[:1], 0, state=np.full(100, 0.1)).outputs.shape == (0, 1)
 
 

@@ -20,15 +20,15 @@ from ordinate.reservoir.dynamics.compiled import ACTIVATIONS, TILES, _tiles
 )
 def test_activations_agree_with_float64(name, function, tolerance):
     x = np.concatenate([np.linspace(-12, 12, 4001), [-1e30, -100, 0, 1e-30, 100, 1e30]]).astype(np.float32)
-    told = np.array([ACTIVATIONS[name](value) for value in x])
-    assert np.abs(told - function(x.astype(np.float64))).max() <= tolerance
+    result = np.array([ACTIVATIONS[name](value) for value in x])
+    assert np.abs(result - function(x.astype(np.float64))).max() <= tolerance
 
 
 def test_tanh_keeps_the_precision_of_small_arguments():
     """Relative, not absolute: near 0 tanh x is x, and a rational function must not lose that."""
     x = np.geomspace(1e-20, 1e-2, 100).astype(np.float32)
-    told = np.array([ACTIVATIONS["tanh"](value) for value in x])
-    assert told == pytest.approx(np.tanh(x.astype(np.float64)), rel=5e-7)
+    result = np.array([ACTIVATIONS["tanh"](value) for value in x])
+    assert result == pytest.approx(np.tanh(x.astype(np.float64)), rel=5e-7)
 
 
 @pytest.mark.parametrize("batch", range(1, 70))

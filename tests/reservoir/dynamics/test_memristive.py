@@ -26,12 +26,12 @@ def test_no_current_is_lost_at_a_free_node():
     wires = np.zeros((100, 100))
     wires[one, other] = wires[other, one] = (on * conducting + (switches - on) * resting) / switches
     laplacian = np.diag(wires.sum(axis=1)) - wires
-    held = np.concatenate([BRAIN.select("sensory & left"), BRAIN.select("descending")])
-    free = np.setdiff1d(np.arange(100), held)
+    kept_state = np.concatenate([BRAIN.select("sensory & left"), BRAIN.select("descending")])
+    free = np.setdiff1d(np.arange(100), kept_state)
     expected = np.zeros(100)
     expected[BRAIN.select("sensory & left")] = 0.4
     expected[free] = np.linalg.lstsq(
-        laplacian[np.ix_(free, free)], -laplacian[np.ix_(free, held)] @ expected[held], rcond=None
+        laplacian[np.ix_(free, free)], -laplacian[np.ix_(free, kept_state)] @ expected[kept_state], rcond=None
     )[0]
     assert voltage == pytest.approx(expected, abs=1e-8)
     assert np.abs((laplacian @ voltage)[free]).max() < 1e-10
@@ -50,9 +50,9 @@ def test_a_memristor_remembers_what_it_was_shown_and_forgets_under_the_opposite(
 
 def test_the_expected_number_of_switches_is_what_random_ones_have_on_average():
     divider = Connectome([[0, 1, 0], [0, 0, 1], [0, 0, 0]])
-    told = {"ground": [2], "spread": 0.0}
-    expected = Reservoir(divider, inputs=[[0]], dynamics=Memristive(**told)).advance(np.full((5, 1), 0.4))[1]
-    drawn = Reservoir(divider, inputs=[[0]], dynamics=Memristive(**told, stochastic=True))
+    result = {"ground": [2], "spread": 0.0}
+    expected = Reservoir(divider, inputs=[[0]], dynamics=Memristive(**result)).advance(np.full((5, 1), 0.4))[1]
+    drawn = Reservoir(divider, inputs=[[0]], dynamics=Memristive(**result, stochastic=True))
     mean = np.mean([drawn.advance(np.full((5, 1), 0.4), seed=seed)[1].hidden[0] for seed in range(60)], axis=0)
     assert mean == pytest.approx(expected.hidden[0], rel=0.005)
     one, again, other = (drawn.run(np.full((5, 1), 0.4), seed=seed) for seed in (1, 1, 2))
@@ -77,8 +77,8 @@ def test_a_batch_is_its_sequences_and_a_cut_run_the_whole_one():
 
 def test_a_node_that_no_wire_reaches_stays_at_zero():
     island = Connectome([[0, 1, 0, 0], [0, 0, 0, 0], [0, 0, 0, 1], [0, 0, 0, 0]])
-    told = Reservoir(island, inputs=[[0]], dynamics=Memristive(ground=[1])).run([[1.0]])
-    assert told[0].tolist() == [1.0, 0.0, 0.0, 0.0]
+    result = Reservoir(island, inputs=[[0]], dynamics=Memristive(ground=[1])).run([[1.0]])
+    assert result[0].tolist() == [1.0, 0.0, 0.0, 0.0]
 
 
 def test_devices_alike_or_spread_by_their_seed():
@@ -96,6 +96,6 @@ def test_wrong_use_is_refused():
         circuit(stochastic=True).run([[1.0]])
     with pytest.raises(RefusedError, match="memristors have no weights"):
         circuit().run([[1.0]], gain=2.0)
-    for told in ({"on_s": 0}, {"step_s": 1.0}, {"switches_on": -1}, {"spread": 0.5}):
-        with pytest.raises(ArgumentError, match=next(iter(told))):
-            Memristive(ground=[0], **told)
+    for result in ({"on_s": 0}, {"step_s": 1.0}, {"switches_on": -1}, {"spread": 0.5}):
+        with pytest.raises(ArgumentError, match=next(iter(result))):
+            Memristive(ground=[0], **result)

@@ -138,15 +138,15 @@ def test_without_numba_it_runs_by_scipy_with_equal_results(monkeypatch):
 def test_noise_is_fresh_at_every_step_neuron_and_sequence_and_the_seed_repeats_it(impl):
     silent = Connectome(np.zeros((50, 50)))
     reservoir = Reservoir(silent, inputs=[[0]], activation="identity", noise=0.5, impl=impl)
-    told = reservoir.run(np.zeros((4, 600, 1)), seed=3)
-    assert np.array_equal(told, reservoir.run(np.zeros((4, 600, 1)), seed=3))
-    assert np.unique(told).size > 0.99 * told.size, "no value comes twice but by rounding"
-    assert told.std() == pytest.approx(0.5, rel=0.01)
-    assert abs(np.corrcoef(told[0, 1:, 0], told[0, :-1, 0])[0, 1]) < 0.15
+    result = reservoir.run(np.zeros((4, 600, 1)), seed=3)
+    assert np.array_equal(result, reservoir.run(np.zeros((4, 600, 1)), seed=3))
+    assert np.unique(result).size > 0.99 * result.size, "no value comes twice but by rounding"
+    assert result.std() == pytest.approx(0.5, rel=0.01)
+    assert abs(np.corrcoef(result[0, 1:, 0], result[0, :-1, 0])[0, 1]) < 0.15
     generator = np.random.default_rng(3)
     first, state = reservoir.advance(np.zeros((4, 100, 1)), seed=generator)
     rest = reservoir.run(np.zeros((4, 500, 1)), state=state, seed=generator)
-    assert np.array_equal(np.concatenate([first, rest], axis=1), told), "one generator goes on where it was"
+    assert np.array_equal(np.concatenate([first, rest], axis=1), result), "one generator goes on where it was"
 
 
 def test_no_steps_give_no_states_and_no_channels_need_no_inputs():

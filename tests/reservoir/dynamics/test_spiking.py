@@ -15,8 +15,8 @@ ALONE = Connectome([[0.0]])
 
 def spikes_of(current: float, steps: int, **settings) -> list[int]:
     neuron = LeakyIntegrateAndFire(record="spikes", **settings)
-    told = Reservoir(ALONE, input_weights=[[1.0]], dynamics=neuron, dtype=np.float64).run(np.full((steps, 1), current))
-    return np.flatnonzero(told[:, 0]).tolist()
+    result = Reservoir(ALONE, input_weights=[[1.0]], dynamics=neuron, dtype=np.float64).run(np.full((steps, 1), current))
+    return np.flatnonzero(result[:, 0]).tolist()
 
 
 @pytest.mark.parametrize("current", [1.2, 2.0, 5.0])

@@ -21,8 +21,8 @@ BRAIN = Connectome.synthetic()
 @given(value=st.floats(0.01, 50))
 @settings(max_examples=10, deadline=None)
 def test_the_measure_is_the_value_afterwards(by, value):
-    made = normalise(BRAIN, by, value)
-    dense = np.abs(made.weights.toarray())
+    built = normalise(BRAIN, by, value)
+    dense = np.abs(built.weights.toarray())
     if by == "spectral_radius":
         assert np.abs(np.linalg.eigvals(dense)).max() == pytest.approx(value)
     else:
@@ -33,22 +33,22 @@ def test_the_measure_is_the_value_afterwards(by, value):
 @pytest.mark.parametrize("by", ["spectral_radius", "output", "input"])
 def test_absent_edges_stay_absent_and_signs_stay(by):
     signed = random_signs(BRAIN, seed=0)
-    made = normalise(signed, by, 0.7)
-    assert (np.sign(made.weights.toarray()) == np.sign(signed.weights.toarray())).all()
+    built = normalise(signed, by, 0.7)
+    assert (np.sign(built.weights.toarray()) == np.sign(signed.weights.toarray())).all()
 
 
 @pytest.mark.parametrize("leak_rate", [1.0, 0.3, 0.05])
 @pytest.mark.parametrize("signed", [False, True])
 def test_the_effective_radius_is_that_of_the_leaky_update(leak_rate, signed):
     brain = random_signs(BRAIN, seed=1) if signed else BRAIN
-    made = normalise(brain, "effective_radius", 1.1, leak_rate=leak_rate)
-    update = (1 - leak_rate) * np.eye(100) + leak_rate * made.weights.toarray()
+    built = normalise(brain, "effective_radius", 1.1, leak_rate=leak_rate)
+    update = (1 - leak_rate) * np.eye(100) + leak_rate * built.weights.toarray()
     assert np.abs(np.linalg.eigvals(update)).max() == pytest.approx(1.1, rel=1e-6)
 
 
 def test_without_leak_the_effective_radius_is_the_radius():
     one, other = (
-        normalise(BRAIN, by, 0.8, **told) for by, told in (("spectral_radius", {}), ("effective_radius", {"leak_rate": 1.0}))
+        normalise(BRAIN, by, 0.8, **extra) for by, extra in (("spectral_radius", {}), ("effective_radius", {"leak_rate": 1.0}))
     )
     assert one.weights.data == pytest.approx(other.weights.data)
 
@@ -72,9 +72,9 @@ def test_wrong_settings_are_refused(arguments, settings_, said):
 
 def test_a_nilpotent_matrix_has_no_radius_to_scale():
     chain = Connectome(np.triu(np.ones((5, 5)), k=1))
-    for by, told in (("spectral_radius", {}), ("effective_radius", {"leak_rate": 0.9})):
+    for by, result in (("spectral_radius", {}), ("effective_radius", {"leak_rate": 0.9})):
         with pytest.raises(RefusedError, match=r"a nilpotent one: its spectral radius is 0.*normalise by \"output\""):
-            normalise(chain, by, 0.9, **told)
+            normalise(chain, by, 0.9, **result)
     assert normalise(chain, "output", 1.0).num_edges == 10
 
 

@@ -32,28 +32,28 @@ def two_lines(own: float, other: float, through: int = 1) -> Connectome:
     return Connectome.from_array(weights, side=["left", "right"] * (count // 2), kind=kind, mate=mate)
 
 
-def found(connectome: Connectome, **settings: Any) -> Laterality:
+def measured(connectome: Connectome, **settings: Any) -> Laterality:
     return laterality(connectome, **{"steps": 3, "activation": "identity", "normalisation": "none", **settings})
 
 
 def test_the_table_is_what_the_paths_carry() -> None:
-    told = found(two_lines(3.0, 1.0))
-    assert told.table.tolist() == [[3.0, 1.0], [1.0, 3.0]]
-    assert told.index == pytest.approx(-0.5)
-    assert not told.crosses
-    assert found(two_lines(1.0, 4.0)).index == pytest.approx(0.6)
+    result = measured(two_lines(3.0, 1.0))
+    assert result.table.tolist() == [[3.0, 1.0], [1.0, 3.0]]
+    assert result.index == pytest.approx(-0.5)
+    assert not result.crosses
+    assert measured(two_lines(1.0, 4.0)).index == pytest.approx(0.6)
 
 
 def test_nothing_arrives_before_the_path_is_walked() -> None:
     with pytest.raises(RefusedError, match="readout: expected cells that 'sensory' reaches within 2 steps, got no activity"):
-        found(two_lines(3.0, 1.0), steps=2)
+        result(two_lines(3.0, 1.0), steps=2)
 
 
 def test_a_pulse_passes_and_a_held_stimulus_stays() -> None:
-    assert found(two_lines(3.0, 1.0), steps=6).table[0, 0] == 3.0
+    assert result(two_lines(3.0, 1.0), steps=6).table[0, 0] == 3.0
     with pytest.raises(RefusedError):
-        found(two_lines(3.0, 1.0), steps=6, held=False)
-    assert found(two_lines(3.0, 1.0), steps=3, held=False).table[0, 0] == 3.0
+        result(two_lines(3.0, 1.0), steps=6, sustained=False)
+    assert result(two_lines(3.0, 1.0), steps=3, sustained=False).table[0, 0] == 3.0
 
 
 @pytest.mark.parametrize(
@@ -68,27 +68,27 @@ def test_a_pulse_passes_and_a_held_stimulus_stays() -> None:
     ],
 )
 def test_every_setting_does_what_it_says(settings: dict[str, Any], value: float) -> None:
-    assert found(two_lines(3.0, 1.0), **settings).table[0, 0] == pytest.approx(value)
+    assert result(two_lines(3.0, 1.0), **settings).table[0, 0] == pytest.approx(value)
 
 
 def test_a_threshold_leaves_out_weak_edges_before_the_normalisation() -> None:
-    told = laterality(two_lines(3.0, 1.0, through=0), steps=2, activation="identity", normalisation="output", threshold=2)
-    assert told.table.tolist() == [[1.0, 0.0], [0.0, 1.0]]
+    result = laterality(two_lines(3.0, 1.0, through=0), steps=2, activation="identity", normalisation="output", threshold=2)
+    assert result.table.tolist() == [[1.0, 0.0], [0.0, 1.0]]
 
 
 def test_backwards_signals_run_from_output_cells_to_senses() -> None:
     ahead = two_lines(3.0, 1.0)
-    assert found(ahead.reversed(), backwards=True).table.tolist() == found(ahead).table.tolist()
+    assert result(ahead.reversed(), backwards=True).table.tolist() == result(ahead).table.tolist()
     with pytest.raises(RefusedError):
-        found(ahead, backwards=True)  # nobody sends to the senses, so backwards they reach nobody
+        result(ahead, backwards=True)  # nobody sends to the senses, so backwards they reach nobody
 
 
 def test_a_side_that_is_louder_is_bias() -> None:
     weights = two_lines(3.0, 1.0).weights.toarray()
     weights[:, -1] *= 3
-    told = found(two_lines(3.0, 1.0).with_weights(weights, name="louder on the right"))
-    assert told.side_bias == pytest.approx(0.5)
-    assert told.table.tolist() == [[3.0, 3.0], [1.0, 9.0]]
+    result = measured(two_lines(3.0, 1.0).with_weights(weights, name="louder on the right"))
+    assert result.side_bias == pytest.approx(0.5)
+    assert result.table.tolist() == [[3.0, 3.0], [1.0, 9.0]]
 
 
 def test_cells_without_a_side_are_neither_stimulated_nor_read() -> None:
@@ -98,10 +98,10 @@ def test_cells_without_a_side_are_neither_stimulated_nor_read() -> None:
         side=[*brain.side, "unknown", "unknown"],
         kind=[*brain.kind, "sensory", "descending"],
     )
-    told = found(padded)
-    assert told.table.tolist() == [[3.0, 1.0], [1.0, 3.0]]
-    assert (told.stimulated, told.read) == ((1, 1), (1, 1))
-    assert told.pairs is None
+    result = measured(padded)
+    assert result.table.tolist() == [[3.0, 1.0], [1.0, 3.0]]
+    assert (result.stimulated, result.read) == ((1, 1), (1, 1))
+    assert result.pairs is None
 
 
 @pytest.fixture(scope="module")
@@ -115,20 +115,20 @@ def test_the_synthetic_senses_stay_on_their_side_and_its_body_senses_cross(brain
 
 
 def test_mates_are_compared_as_pairs(brain: Connectome) -> None:
-    told = laterality(brain)
-    assert told.pairs is not None
-    assert told.pairs.count == 8
+    result = laterality(brain)
+    assert result.pairs is not None
+    assert result.pairs.count == 8
     left = brain.select("descending & left")
-    size = {cell: told.activity[:, place] for place, cell in enumerate(brain.select("descending"))}
+    size = {cell: result.activity[:, place] for place, cell in enumerate(brain.select("descending"))}
     by_hand = [(size[one][1] + size[brain.mate[one]][0]) / 2 - (size[one][0] + size[brain.mate[one]][1]) / 2 for one in left]
-    assert told.pairs.mean_difference == pytest.approx(np.mean(by_hand))
+    assert result.pairs.mean_difference == pytest.approx(np.mean(by_hand))
 
 
 def test_carriers_are_named_by_their_ids(brain: Connectome) -> None:
-    told = laterality(brain)
-    assert told.carriers is not None
-    assert len(told.carrier_ids) == told.carriers.half <= told.carriers.most
-    assert set(told.carrier_ids) <= set(brain.ids[brain.select("descending")])
+    result = laterality(brain)
+    assert result.carriers is not None
+    assert len(result.carrier_ids) == result.carriers.half <= result.carriers.most
+    assert set(result.carrier_ids) <= set(brain.ids[brain.select("descending")])
 
 
 def test_a_crossing_that_wiring_makes_stands_out_of_rewired_networks_and_one_by_chance_does_not(brain: Connectome) -> None:
@@ -140,21 +140,21 @@ def test_a_crossing_that_wiring_makes_stands_out_of_rewired_networks_and_one_by_
 
 
 def test_z_and_p_are_those_of_the_draws(brain: Connectome) -> None:
-    told = laterality(brain, nulls={"rewired": 9})
-    (one,) = told.nulls
+    result = laterality(brain, nulls={"rewired": 9})
+    (one,) = result.nulls
     draws = np.array(one.values)
-    assert one.z == pytest.approx((told.index - draws.mean()) / draws.std(ddof=1))
-    farther = (abs(draws - draws.mean()) >= abs(told.index - draws.mean())).sum()
+    assert one.z == pytest.approx((result.index - draws.mean()) / draws.std(ddof=1))
+    farther = (abs(draws - draws.mean()) >= abs(result.index - draws.mean())).sum()
     assert one.p == pytest.approx((1 + farther) / 10)
 
 
 def test_a_mirrored_network_keeps_the_index_and_loses_the_bias(brain: Connectome) -> None:
-    told = laterality(mirrored(brain))
-    assert told.side_bias == pytest.approx(0.0, abs=1e-6)
-    assert told.table == pytest.approx(told.table[::-1, ::-1], abs=1e-6)
+    result = laterality(mirrored(brain))
+    assert result.side_bias == pytest.approx(0.0, abs=1e-6)
+    assert result.table == pytest.approx(result.table[::-1, ::-1], abs=1e-6)
     (one,) = laterality(brain, nulls={"mirrored": 1}).nulls
     assert math.isnan(one.z)
-    assert one.values[0] == pytest.approx(told.index)
+    assert one.values[0] == pytest.approx(result.index)
 
 
 def test_the_same_seed_draws_the_same_nulls_and_another_others(brain: Connectome) -> None:
@@ -166,11 +166,11 @@ def test_the_same_seed_draws_the_same_nulls_and_another_others(brain: Connectome
 
 
 def test_numbers_come_as_strict_json(brain: Connectome) -> None:
-    told = json.loads(json.dumps(laterality(brain, nulls={"mirrored": 1}).to_dict(), allow_nan=False))
-    assert np.array(told["table"]).shape == (2, 2)
-    assert told["z_scores"] == {"mirrored": None}
-    assert told["settings"]["direction"] == "pre to post"
-    assert told["assumptions"]
+    result = json.loads(json.dumps(laterality(brain, nulls={"mirrored": 1}).to_dict(), allow_nan=False))
+    assert np.array(result["table"]).shape == (2, 2)
+    assert result["z_scores"] == {"mirrored": None}
+    assert result["settings"]["direction"] == "pre to post"
+    assert result["assumptions"]
 
 
 # --- sweeps

@@ -70,69 +70,69 @@ def test_pairs_are_counted_and_tested_as_scipy_does() -> None:
     generator = np.random.default_rng(0)
     activity = generator.random((2, 20))
     activity[0, 10:] += 0.3  # the right cells answer the left stimulus more
-    found = pairs(activity, np.arange(10), np.arange(10, 20))
-    assert found is not None
+    result = pairs(activity, np.arange(10), np.arange(10, 20))
+    assert result is not None
     crossed, same = (activity[1, :10] + activity[0, 10:]) / 2, (activity[0, :10] + activity[1, 10:]) / 2
-    assert found.count == 10
-    assert found.crossing == int((crossed > same).sum())
-    assert found.mean_difference == pytest.approx((crossed - same).mean())
-    assert found.wilcoxon_p == pytest.approx(stats.wilcoxon(crossed, same).pvalue)
+    assert result.count == 10
+    assert result.crossing == int((crossed > same).sum())
+    assert result.mean_difference == pytest.approx((crossed - same).mean())
+    assert result.wilcoxon_p == pytest.approx(stats.wilcoxon(crossed, same).pvalue)
     interval = stats.ttest_rel(crossed, same).confidence_interval(0.95)
-    assert found.interval == pytest.approx((interval.low, interval.high))
-    assert found.effect_size == pytest.approx(stats.ttest_rel(crossed, same).statistic / math.sqrt(10))
+    assert result.interval == pytest.approx((interval.low, interval.high))
+    assert result.effect_size == pytest.approx(stats.ttest_rel(crossed, same).statistic / math.sqrt(10))
 
 
 def test_pairs_that_do_not_differ_speak_for_nothing() -> None:
-    found = pairs(np.ones((2, 6)), np.arange(3), np.arange(3, 6))
-    assert found is not None
-    assert (found.wilcoxon_p, found.crossing, found.effect_size) == (1.0, 0, 0.0)
+    result = pairs(np.ones((2, 6)), np.arange(3), np.arange(3, 6))
+    assert result is not None
+    assert (result.wilcoxon_p, result.crossing, result.effect_size) == (1.0, 0, 0.0)
     assert pairs(np.ones((2, 2)), np.array([0]), np.array([1])) is None
 
 
 def test_one_cell_that_makes_all_of_it_carries_it_alone() -> None:
     activity = np.ones((2, 8))
     activity[0, 7] = 11.0  # a right cell that answers the left stimulus
-    found = carriers(activity, np.arange(8) >= 4)
-    assert found is not None
-    assert (found.half, found.most, found.cells) == (1, 1, (7,))
-    assert found.effective == pytest.approx(1.0)
-    assert found.index_without == pytest.approx(0.0)
+    result = carriers(activity, np.arange(8) >= 4)
+    assert result is not None
+    assert (result.half, result.most, result.cells) == (1, 1, (7,))
+    assert result.effective == pytest.approx(1.0)
+    assert result.index_without == pytest.approx(0.0)
 
 
 def test_an_even_difference_is_carried_by_half_of_the_cells() -> None:
     activity = np.ones((2, 8))
     activity[0, 4:], activity[1, :4] = 2.0, 2.0
-    found = carriers(activity, np.arange(8) >= 4)
-    assert found is not None
-    assert (found.half, found.most) == (4, 8)
-    assert found.effective == pytest.approx(8.0)
+    result = carriers(activity, np.arange(8) >= 4)
+    assert result is not None
+    assert (result.half, result.most) == (4, 8)
+    assert result.effective == pytest.approx(8.0)
 
 
 def test_cells_that_work_against_it_must_be_outweighed() -> None:
     activity = np.ones((2, 4))
     activity[0, 2] = 5.0  # crosses by 4
     activity[1, 3] = 3.0  # the other way by 2: net 2, and one cell makes twice that
-    found = carriers(activity, RIGHT)
-    assert found is not None
-    assert (found.half, found.most, found.cells) == (1, 1, (2,))
-    assert found.index_without < 0
+    result = carriers(activity, RIGHT)
+    assert result is not None
+    assert (result.half, result.most, result.cells) == (1, 1, (2,))
+    assert result.index_without < 0
 
 
 def test_an_ipsilateral_answer_has_carriers_too() -> None:
     activity = np.ones((2, 4))
     activity[0, 0] = 9.0
-    found = carriers(activity, RIGHT)
-    assert found is not None
-    assert found.cells == (0,)
+    result = carriers(activity, RIGHT)
+    assert result is not None
+    assert result.cells == (0,)
 
 
 def test_a_side_with_more_cells_does_not_count_more() -> None:
     activity = np.ones((2, 4))
     activity[0, 3], activity[1, 0] = 2.0, 2.0
     is_right = np.array([False, False, False, True])
-    found = carriers(activity, is_right)
-    assert found is not None
-    assert found.cells == (3,)  # one of one on the right outweighs one of three on the left
+    result = carriers(activity, is_right)
+    assert result is not None
+    assert result.cells == (3,)  # one of one on the right outweighs one of three on the left
 
 
 def test_nothing_carries_no_difference() -> None:

@@ -29,10 +29,10 @@ def test_scikit_learns_checks_pass(estimator, check):
 
 @pytest.mark.filterwarnings("ignore")
 def test_no_check_fails_and_those_skipped_are_named_here_with_the_reason():
-    told = check_estimator(EchoStateClassifier(units=10), on_fail=None, on_skip=None)
-    assert {row["check_name"] for row in told if row["status"] in ("failed", "xfail")} == set()
-    assert {row["check_name"] for row in told if row["status"] == "skipped"} <= set(SKIPPED)
-    assert sum(row["status"] == "passed" for row in told) > 45
+    result = check_estimator(EchoStateClassifier(units=10), on_fail=None, on_skip=None)
+    assert {row["check_name"] for row in result if row["status"] in ("failed", "xfail")} == set()
+    assert {row["check_name"] for row in result if row["status"] == "skipped"} <= set(SKIPPED)
+    assert sum(row["status"] == "passed" for row in result) > 45
 
 
 def order_of_two_pulses(count=120, steps=30, seed=0):
@@ -50,9 +50,9 @@ def model(**settings):
 
 
 def test_it_learns_an_order_that_the_sums_over_time_do_not_hold():
-    (X, y), (fresh, wanted) = order_of_two_pulses(), order_of_two_pulses(200, seed=1)
-    assert model().fit(X, y).score(fresh, wanted) > 0.9
-    assert RidgeClassifier().fit(X.sum(axis=1), y).score(fresh.sum(axis=1), wanted) < 0.65
+    (X, y), (fresh, expected) = order_of_two_pulses(), order_of_two_pulses(200, seed=1)
+    assert model().fit(X, y).score(fresh, expected) > 0.9
+    assert RidgeClassifier().fit(X.sum(axis=1), y).score(fresh.sum(axis=1), expected) < 0.65
 
 
 def test_two_dimensional_rows_are_sequences_of_one_channel():
@@ -75,7 +75,7 @@ def test_each_sequence_is_run_alone_from_rest_whatever_stands_beside_it_and_of_a
 
 def test_cross_validation_over_sequences_of_an_array_and_of_a_list():
     X, y = order_of_two_pulses()
-    by_array, by_list = (cross_val_score(model(), told, y, cv=3) for told in (X, list(X)))
+    by_array, by_list = (cross_val_score(model(), result, y, cv=3) for result in (X, list(X)))
     np.testing.assert_array_equal(by_array, by_list)
     assert by_array.mean() > 0.85
 
@@ -100,17 +100,17 @@ def test_three_classes_with_a_connectome_clone_pickle_and_grid_search():
     generator = np.random.default_rng(0)
     pace = np.repeat([0.2, 0.45, 0.9], 20)
     X = np.sin(pace[:, None] * np.arange(40) + generator.uniform(0, 6, (60, 1)))
-    made = EchoStateClassifier(
+    built = EchoStateClassifier(
         connectome=Connectome.synthetic(), stimulus="sensory", spectral_radius=0.8, bias=0.3, random_state=0
     )
-    fitted = clone(made).fit(X[::2], pace[::2].astype(str))
+    fitted = clone(built).fit(X[::2], pace[::2].astype(str))
     assert fitted.score(X[1::2], pace[1::2].astype(str)) > 0.9
     assert fitted.decision_function(X).shape == (60, 3)
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(fitted)).predict(X), fitted.predict(X))
     np.testing.assert_array_equal(
         clone(fitted).fit(X[::2], pace[::2].astype(str)).decision_function(X), fitted.decision_function(X)
     )
-    search = GridSearchCV(made, {"pooling": ["last", "mean"], "ridge": [1e-4, 1e-1]}, cv=3).fit(X, pace.astype(str))
+    search = GridSearchCV(built, {"pooling": ["last", "mean"], "ridge": [1e-4, 1e-1]}, cv=3).fit(X, pace.astype(str))
     assert search.best_score_ > 0.8
 
 

@@ -39,19 +39,19 @@ def test_scikit_learns_checks_pass_where_they_apply(estimator, check):
 
 @pytest.mark.filterwarnings("ignore")
 def test_what_does_not_pass_is_exactly_what_is_named_here_with_its_reason():
-    told = check_estimator(EchoStateRegressor(units=10), expected_failed_checks=DO_NOT_APPLY, on_fail=None, on_skip=None)
+    result = check_estimator(EchoStateRegressor(units=10), expected_failed_checks=DO_NOT_APPLY, on_fail=None, on_skip=None)
     by_status = {
-        status: {row["check_name"] for row in told if row["status"] == status} for status in ("failed", "xfail", "skipped")
+        status: {row["check_name"] for row in result if row["status"] == status} for status in ("failed", "xfail", "skipped")
     }
     assert by_status["failed"] == set()
     assert by_status["xfail"] == set(DO_NOT_APPLY)
     assert by_status["skipped"] <= set(SKIPPED)
-    assert sum(row["status"] == "passed" for row in told) > 45
+    assert sum(row["status"] == "passed" for row in result) > 45
 
 
 def series(steps=400, seed=0):
-    made = narma10(steps, seed)
-    return made.inputs, made.targets
+    built = narma10(steps, seed)
+    return built.inputs, built.targets
 
 
 def model(**settings):
@@ -74,12 +74,12 @@ def test_it_is_ridge_regression_on_states_made_step_by_step():
 
 
 def test_it_solves_narma10_far_better_than_a_linear_map_of_the_last_ten_inputs():
-    (X, y), (fresh, wanted) = series(2000), series(1000, seed=9)
+    (X, y), (fresh, expected) = series(2000), series(1000, seed=9)
     fitted = model(units=150, ridge=1e-7, input_scaling=0.5).fit(X, y)
     lags = lambda u: np.column_stack([np.roll(u[:, 0], lag) for lag in range(10)])  # noqa: E731
     linear = Ridge(alpha=1e-7).fit(lags(X)[30:], y[30:])
-    ours = nrmse_by_std(wanted[30:], fitted.predict(fresh)[30:])
-    assert ours < 0.75 * nrmse_by_std(wanted[30:], linear.predict(lags(fresh)).reshape(-1, 1)[30:])
+    ours = nrmse_by_std(expected[30:], fitted.predict(fresh)[30:])
+    assert ours < 0.75 * nrmse_by_std(expected[30:], linear.predict(lags(fresh)).reshape(-1, 1)[30:])
 
 
 def test_washout_drops_training_steps_and_never_shortens_the_output():
@@ -115,8 +115,8 @@ def test_a_fit_starts_from_rest_whatever_was_fitted_before():
 def test_spectral_radius_is_applied_to_a_given_connectome_too(radius):
     connectome = Connectome.synthetic()
     fitted = EchoStateRegressor(connectome=connectome, spectral_radius=radius).fit(*series(50))
-    found = np.abs(np.linalg.eigvals(fitted.reservoir_.connectome.weights.toarray())).max()
-    assert found == pytest.approx(radius, rel=1e-8)
+    result = np.abs(np.linalg.eigvals(fitted.reservoir_.connectome.weights.toarray())).max()
+    assert result == pytest.approx(radius, rel=1e-8)
     assert (fitted.reservoir_.connectome.weights.toarray() != 0).sum() == connectome.num_edges
 
 
@@ -225,23 +225,23 @@ def test_several_sequences_each_start_from_rest():
     parts = [series(length, seed) for seed, length in enumerate((120, 80, 200))]
     fitted = model().fit([X for X, _ in parts], [y for _, y in parts])
     assert fitted.readout_.steps == 400 - 3 * 30
-    for (X, _), found in zip(parts, fitted.predict([X for X, _ in parts]), strict=True):
-        np.testing.assert_array_equal(found, fitted.predict(X))
+    for (X, _), result in zip(parts, fitted.predict([X for X, _ in parts]), strict=True):
+        np.testing.assert_array_equal(result, fitted.predict(X))
     stacked = np.stack([series(100, seed)[0] for seed in range(3)])
-    wanted = np.stack([series(100, seed)[1] for seed in range(3)])
-    batch = model().fit(stacked, wanted)
+    expected = np.stack([series(100, seed)[1] for seed in range(3)])
+    batch = model().fit(stacked, expected)
     assert batch.predict(stacked).shape == (3, 100, 1)
-    assert batch.score(stacked, wanted) == pytest.approx(
-        1 - ((batch.predict(stacked) - wanted)[:, 30:] ** 2).sum() / ((wanted[:, 30:] - wanted[:, 30:].mean()) ** 2).sum()
+    assert batch.score(stacked, expected) == pytest.approx(
+        1 - ((batch.predict(stacked) - expected)[:, 30:] ** 2).sum() / ((expected[:, 30:] - expected[:, 30:].mean()) ** 2).sum()
     )
 
 
 def test_cross_validation_over_sequences_and_over_the_steps_of_one():
-    stacked, wanted = (np.stack([series(150, seed)[part] for seed in range(4)]) for part in (0, 1))
-    by_sequence = cross_val_score(model(ridge=1e-4), stacked, wanted, cv=4)
-    by_list = cross_val_score(model(ridge=1e-4), list(stacked), list(wanted), cv=4)
+    stacked, target = (np.stack([series(150, seed)[part] for seed in range(4)]) for part in (0, 1))
+    by_sequence = cross_val_score(model(ridge=1e-4), stacked, target, cv=4)
+    by_list = cross_val_score(model(ridge=1e-4), list(stacked), list(target), cv=4)
     np.testing.assert_allclose(by_sequence, by_list)
-    expected = model(ridge=1e-4).fit(stacked[1:], wanted[1:]).score(stacked[:1], wanted[:1])
+    expected = model(ridge=1e-4).fit(stacked[1:], target[1:]).score(stacked[:1], target[:1])
     assert by_sequence[0] == pytest.approx(expected)
     X, y = series(600)
     assert cross_val_score(model(ridge=1e-3), X, y, cv=TimeSeriesSplit(2)).shape == (2,)
@@ -325,9 +325,9 @@ def test_fitting_holds_no_more_states_than_a_chunk():
 @pytest.mark.parametrize("activation", ["identity", "relu"])
 def test_a_state_that_diverges_is_stopped_while_fitting_with_a_message(activation):
     X = np.ones((3000, 1))
-    with pytest.raises(RefusedError, match="step") as told, np.errstate(all="ignore"):
+    with pytest.raises(RefusedError, match="step") as result, np.errstate(all="ignore"):
         model(activation=activation, spectral_radius=3.0, bias=0.5).fit(X, X)
-    assert "finite" in str(told.value)
+    assert "finite" in str(result.value)
 
 
 def test_a_forecast_that_diverges_is_stopped_with_a_message():

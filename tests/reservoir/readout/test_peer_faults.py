@@ -78,8 +78,8 @@ def test_a_run_of_t_inputs_gives_t_states():
 def test_given_weights_are_never_scaled_in_silence_and_a_radius_asked_for_is_reached():
     """Elsewhere a radius given with weights is dropped. Here weights are used as they are, and `normalise` scales them."""
     strong = Connectome([[0.0, 8.0], [2.0, 0.0]])
-    told = Reservoir(strong, inputs=[[0]], activation="identity").run([[1.0], [0.0], [0.0]])
-    assert told.tolist() == [[1.0, 0.0], [0.0, 8.0], [16.0, 0.0]]
+    result = Reservoir(strong, inputs=[[0]], activation="identity").run([[1.0], [0.0], [0.0]])
+    assert result.tolist() == [[1.0, 0.0], [0.0, 8.0], [16.0, 0.0]]
     assert normalise(strong, "spectral_radius", 0.5).spectral_radius() == pytest.approx(0.5)
     with pytest.raises(TypeError, match="spectral_radius"):
         Reservoir(strong, inputs=[[0]], spectral_radius=0.5)

@@ -24,9 +24,9 @@ def data(steps=200, neurons=12, targets=2, seed=0, offset=0.0):
 def test_however_the_states_are_cut_into_blocks_the_weights_are_scikit_learns(seed, ridge, intercept, cuts):
     x, y = data(seed=seed, offset=3.0)
     ours = RidgeReadout(ridge, fit_intercept=intercept)
-    for block, wanted in zip(np.split(x, sorted(cuts)), np.split(y, sorted(cuts)), strict=True):
+    for block, expected in zip(np.split(x, sorted(cuts)), np.split(y, sorted(cuts)), strict=True):
         if len(block):
-            ours.partial_fit(block, wanted)
+            ours.partial_fit(block, expected)
     theirs = Ridge(alpha=ridge, fit_intercept=intercept, solver="svd").fit(x, y)
     weights, offset = ours.solve()
     np.testing.assert_allclose(weights, theirs.coef_.T, rtol=1e-7, atol=1e-9)
@@ -70,10 +70,10 @@ def test_memory_does_not_grow_with_time():
         for _ in range(blocks):
             block = generator.normal(size=(500, 60))
             readout.partial_fit(block, block[:, :1])
-        found = tracemalloc.get_traced_memory()[1]
+        result = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         assert readout.num_bytes == 8 * (60 * 60 + 60 + 60 + 1)
-        return found
+        return result
 
     peak(2)
     assert peak(40) < 1.1 * peak(4)

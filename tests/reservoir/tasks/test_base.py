@@ -56,7 +56,7 @@ def test_the_test_stretch_takes_no_part_in_fitting_or_choosing():
     states = reservoir().run(inputs)
     spoiled = targets.copy()
     spoiled[SIZE.stretches[2]] = np.random.default_rng(1).normal(size=(200, 1))
-    before, after = (task.outcome(states, (inputs, told), SIZE, RIDGES) for told in (targets, spoiled))
+    before, after = (task.outcome(states, (inputs, result), SIZE, RIDGES) for result in (targets, spoiled))
     assert (after.validation, after.ridge) == (before.validation, before.ridge)
     assert after.test > before.test + 0.2
 
@@ -68,17 +68,17 @@ def test_the_ridge_is_the_one_that_validation_prefers_and_both_stretches_are_fit
     train, validation, test = SIZE.stretches
 
     def fitted(ridge, *parts):
-        x, y = (np.concatenate([told[part] for part in parts]) for told in (states, targets))
+        x, y = (np.concatenate([result[part] for part in parts]) for result in (states, targets))
         offset, target_offset = x.mean(axis=0), y.mean(axis=0)
         weights = np.linalg.solve((x - offset).T @ (x - offset) + ridge * np.eye(250), (x - offset).T @ (y - target_offset))
         return lambda rows: (rows - offset) @ weights + target_offset
 
     tried = {ridge: nrmse_by_std(targets[validation], fitted(ridge, train)(states[validation])) for ridge in RIDGES}
     best = min(tried, key=tried.get)
-    found = task.outcome(states, (inputs, targets), SIZE, RIDGES)
-    assert found.ridge == best == max(RIDGES)  # 150 columns of noise want the strongest
-    assert found.validation == pytest.approx(tried[best], rel=1e-4)
-    assert found.test == pytest.approx(nrmse_by_std(targets[test], fitted(best, train, validation)(states[test])), rel=1e-4)
+    output = task.outcome(states, (inputs, targets), SIZE, RIDGES)
+    assert output.ridge == best == max(RIDGES)  # 150 columns of noise want the strongest
+    assert output.validation == pytest.approx(tried[best], rel=1e-4)
+    assert output.test == pytest.approx(nrmse_by_std(targets[test], fitted(best, train, validation)(states[test])), rel=1e-4)
 
 
 def test_settings_run_side_by_side_score_as_they_do_alone():
@@ -86,11 +86,11 @@ def test_settings_run_side_by_side_score_as_they_do_alone():
     network = reservoir()
     chosen = [(task_named(name), task_named(name).draw(SIZE, 4)) for name in ("memory", "narma10")]
     together = evaluate(chosen, network, SIZE, settings)
-    for (task, data), found in zip(chosen, together, strict=True):
+    for (task, data), result in zip(chosen, together, strict=True):
         alone = [task.outcomes(network, data, SIZE, [setting], RIDGES, None)[0] for setting in settings]
         best = (max if task.higher_is_better else min)(alone, key=lambda outcome: outcome.validation)
-        assert found.validation == pytest.approx(best.validation, rel=1e-3)
-        assert found.test == pytest.approx(best.test, rel=1e-3)
+        assert result.validation == pytest.approx(best.validation, rel=1e-3)
+        assert result.test == pytest.approx(best.test, rel=1e-3)
         by_hand = normalise(Connectome.synthetic(), "spectral_radius", 0.9)
         plain = Reservoir(by_hand, input_weights=network.input_weights, bias=network.dynamics.bias, impl="scipy")
         np.testing.assert_allclose(alone[1].test, task.outcome(plain.run(data[0]), data, SIZE, RIDGES).test, rtol=1e-2)
@@ -101,7 +101,7 @@ class Told:
     """A task whose outcomes are told in advance."""
 
     higher_is_better: bool
-    told: tuple[Outcome, ...] = (Outcome(0.2, 0.9, 1.0), Outcome(0.8, 0.1, 1.0))
+    result: tuple[Outcome, ...] = (Outcome(0.2, 0.9, 1.0), Outcome(0.8, 0.1, 1.0))
     name: str = "told"
     title: str = ""
     metric: str = ""
@@ -116,8 +116,8 @@ class Told:
 
 def test_the_setting_is_chosen_by_validation_whatever_the_test_says():
     for higher, expected in ((True, 0.1), (False, 0.9)):
-        (found,) = evaluate([(Told(higher), None)], reservoir(), SIZE, [Setting(), Setting()])
-        assert found.test == expected
+        (result,) = evaluate([(Told(higher), None)], reservoir(), SIZE, [Setting(), Setting()])
+        assert result.test == expected
 
 
 def test_the_tasks_series_are_the_named_ones():
@@ -150,8 +150,8 @@ def test_every_task_runs_on_a_network_and_tells_metric_and_direction(name):
     small = replace(SIZE, train=200, test=100)
     task = task_named(name)
     network = reservoir(task.num_channels)
-    (found,) = evaluate([(task, task.draw(small, 0))], network, small, [Setting(0.9, 0.5)], ridges=(1e-4,))
-    assert np.isfinite([found.validation, found.test]).all()
+    (result,) = evaluate([(task, task.draw(small, 0))], network, small, [Setting(0.9, 0.5)], ridges=(1e-4,))
+    assert np.isfinite([result.validation, result.test]).all()
     assert task.metric in ("memory_capacity", "nrmse_by_std", "valid_time", "accuracy")
     assert task.higher_is_better is (task.metric != "nrmse_by_std")
 

@@ -47,10 +47,10 @@ def test_against_itself_the_connectome_is_exactly_not_different():
 
 def test_against_a_network_without_synapses_it_remembers_more():
     card = draw_card(BRAIN, replace(PLAN, tasks=("memory",)), wirings={"connectome": itself, "rewired": cut})
-    (found,) = card.comparisons
-    assert found.verdict == "connectome better"
-    assert found.null_mean == pytest.approx(0, abs=0.6)
-    assert found.lower > 2
+    (result,) = card.comparisons
+    assert result.verdict == "connectome better"
+    assert result.null_mean == pytest.approx(0, abs=0.6)
+    assert result.lower > 2
     (turned,) = draw_card(BRAIN, replace(PLAN, tasks=("narma10",)), wirings={"connectome": cut, "rewired": itself}).comparisons
     assert turned.difference > 0
     assert turned.verdict in ("connectome worse", "not different")
@@ -126,9 +126,9 @@ def test_stimulus_readout_and_most_read_decide_who_hears_and_who_is_read():
 
 
 def test_progress_counts_every_network_and_the_card_is_plain_json():
-    told = []
-    card = draw_card(BRAIN, PLAN, progress=lambda done, total: told.append((done, total)))
-    assert told == [(done, 6) for done in range(1, 7)]
+    result = []
+    card = draw_card(BRAIN, PLAN, progress=lambda done, total: result.append((done, total)))
+    assert result == [(done, 6) for done in range(1, 7)]
     row = json.loads(json.dumps(card.to_dict()))
     assert {(one["task"], one["metric"], one["wiring"]) for one in row["scores"]} == {
         (task, task_named(task).metric, wiring) for task in ("memory", "narma10") for wiring in ("connectome", "rewired")

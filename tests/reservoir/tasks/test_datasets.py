@@ -24,10 +24,10 @@ def test_the_bits_are_the_ones_on_record(series):
 
 
 def test_a_checksum_sees_the_last_bit():
-    made = lorenz(50)
-    changed = made.values.copy()
+    built = lorenz(50)
+    changed = built.values.copy()
     changed[20, 1] = np.nextafter(changed[20, 1], 1e9)
-    assert type(made)(changed, made.step, made.lyapunov_exponent).checksum != made.checksum
+    assert type(built)(changed, built.step, built.lyapunov_exponent).checksum != built.checksum
 
 
 def mackey_glass_by_the_method_of_steps(delays: int) -> np.ndarray:
@@ -40,17 +40,17 @@ def mackey_glass_by_the_method_of_steps(delays: int) -> np.ndarray:
             return 0.2 * past(t - 17) / (1 + past(t - 17) ** 10) - 0.1 * x
 
         ends = (17.0 * piece, 17.0 * (piece + 1))
-        found = solve_ivp(slope, ends, [start], method="DOP853", rtol=1e-12, atol=1e-13, dense_output=True)
-        past = lambda t, solution=found.sol: solution(t)[0]  # noqa: E731
-        start = found.y[0, -1]
-        samples += [found.sol(17.0 * piece + t)[0] for t in range(1, 18)]
+        result = solve_ivp(slope, ends, [start], method="DOP853", rtol=1e-12, atol=1e-13, dense_output=True)
+        past = lambda t, solution=result.sol: solution(t)[0]  # noqa: E731
+        start = result.y[0, -1]
+        samples += [result.sol(17.0 * piece + t)[0] for t in range(1, 18)]
     return np.array(samples)
 
 
 def test_mackey_glass_is_what_an_adaptive_solver_finds():
     expected = mackey_glass_by_the_method_of_steps(8)
-    found = mackey_glass(len(expected), discard=0).values[:, 0]
-    np.testing.assert_allclose(found, expected, atol=2e-8)
+    result = mackey_glass(len(expected), discard=0).values[:, 0]
+    np.testing.assert_allclose(result, expected, atol=2e-8)
 
 
 def test_mackey_glass_keeps_the_order_of_its_method_through_the_delay():
@@ -69,8 +69,8 @@ def test_lorenz_is_what_an_adaptive_solver_finds():
         x, y, z = state
         return [10 * (y - x), x * (28 - z) - y, x * y - 8 / 3 * z]
 
-    found = solve_ivp(slope, (0, 4), [1, 1, 1], method="DOP853", rtol=1e-12, atol=1e-12, t_eval=0.02 * np.arange(201))
-    np.testing.assert_allclose(lorenz(201, discard=0).values, found.y.T, atol=1e-4)
+    result = solve_ivp(slope, (0, 4), [1, 1, 1], method="DOP853", rtol=1e-12, atol=1e-12, t_eval=0.02 * np.arange(201))
+    np.testing.assert_allclose(lorenz(201, discard=0).values, result.y.T, atol=1e-4)
 
 
 def test_lorenz_has_the_lyapunov_exponent_it_states():

@@ -32,16 +32,16 @@ def test_the_two_are_different_systems_not_one_with_another_order():
 
 
 def test_inputs_are_uniform_on_zero_to_a_half_and_the_same_seed_gives_the_same_bits():
-    made = narma10(5000, seed=7)
-    assert made.inputs.min() >= 0
-    assert made.inputs.max() < 0.5
-    assert made.inputs.mean() == pytest.approx(0.25, abs=0.01)
-    np.testing.assert_array_equal(made.targets, narma10(5000, seed=7).targets)
-    assert (made.inputs != narma10(5000, seed=8).inputs).any()
+    built = narma10(5000, seed=7)
+    assert built.inputs.min() >= 0
+    assert built.inputs.max() < 0.5
+    assert built.inputs.mean() == pytest.approx(0.25, abs=0.01)
+    np.testing.assert_array_equal(built.targets, narma10(5000, seed=7).targets)
+    assert (built.inputs != narma10(5000, seed=8).inputs).any()
 
 
 def test_a_draw_that_explodes_is_thrown_away_whole_and_counted():
-    exploded = next(made for made in (narma10(4000, seed) for seed in range(200)) if made.redrawn)
+    exploded = next(built for built in (narma10(4000, seed) for seed in range(200)) if built.redrawn)
     assert np.isfinite(exploded.targets).all()
     assert exploded.targets.max() < 2
     assert exploded.redrawn == 1

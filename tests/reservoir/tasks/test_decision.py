@@ -15,40 +15,40 @@ SIZE = Size(train=5000, validation=1000, test=6000)
 
 def test_summing_the_evidence_scores_what_theory_says_at_each_coherence():
     task = DecisionTask(coherences=(0.05, 0.15, 0.4))
-    made = task.trials(12_000, 0)
-    evidence = made.inputs[:, 5:25, 1:].sum(axis=1)
-    right = (evidence[:, 1] > evidence[:, 0]) == (made.answers == "right")
+    built = task.trials(12_000, 0)
+    evidence = built.inputs[:, 5:25, 1:].sum(axis=1)
+    right = (evidence[:, 1] > evidence[:, 0]) == (built.answers == "right")
     for coherence in task.coherences:
-        found = right[made.coherence == coherence].mean()
-        assert found == pytest.approx(task.ideal_accuracy(coherence), abs=0.02)
+        result = right[built.coherence == coherence].mean()
+        assert result == pytest.approx(task.ideal_accuracy(coherence), abs=0.02)
     assert DecisionTask(noise=0).ideal_accuracy(0.01) == 1
 
 
 def test_a_network_that_adds_up_its_inputs_is_a_perfect_observer():
     integrator = Reservoir(Connectome(np.eye(3)), input_weights=np.eye(3), activation="identity", dtype=np.float64)
     task = DecisionTask(coherences=(0.15,))
-    (found,) = task.outcomes(integrator, task.draw(SIZE, 1), SIZE, [Setting()], (1e-6,), None)
-    assert found.test == pytest.approx(task.ideal_accuracy(0.15), abs=0.025)
+    (result,) = task.outcomes(integrator, task.draw(SIZE, 1), SIZE, [Setting()], (1e-6,), None)
+    assert result.test == pytest.approx(task.ideal_accuracy(0.15), abs=0.025)
 
 
 def test_a_network_without_memory_guesses_because_the_answer_comes_after_silence():
     memoryless = Reservoir(Connectome(np.zeros((3, 3))), input_weights=np.eye(3), dtype=np.float64)
     for task, seen in ((DecisionTask(), False), (DecisionTask(delay=0, noise=0.1, coherences=(0.5,)), True)):
-        (found,) = task.outcomes(memoryless, task.draw(SIZE, 2), SIZE, [Setting()], (1e-3,), None)
-        assert (found.test > 0.9) if seen else found.test == pytest.approx(0.5, abs=0.03)
+        (result,) = task.outcomes(memoryless, task.draw(SIZE, 2), SIZE, [Setting()], (1e-3,), None)
+        assert (result.test > 0.9) if seen else result.test == pytest.approx(0.5, abs=0.03)
 
 
 def test_trials_are_cue_then_evidence_then_silence_and_the_answer_is_the_stronger_side():
     task = DecisionTask(cue=3, evidence=4, delay=2, noise=0, coherences=(0.5,))
-    made = task.trials(50, 0)
-    assert made.inputs.shape == (50, 9, 3)
-    assert (made.inputs[:, :, 0] == 1).all()
-    assert (made.inputs[:, [0, 1, 2, 7, 8], 1:] == 0).all()
-    for trial, answer in zip(made.inputs, made.answers, strict=True):
+    built = task.trials(50, 0)
+    assert built.inputs.shape == (50, 9, 3)
+    assert (built.inputs[:, :, 0] == 1).all()
+    assert (built.inputs[:, [0, 1, 2, 7, 8], 1:] == 0).all()
+    for trial, answer in zip(built.inputs, built.answers, strict=True):
         left, right = trial[3, 1:]
         assert {left, right} == {0.75, 0.25}
         assert answer == ("left" if left > right else "right")
-    assert 10 < (made.answers == "left").sum() < 40
+    assert 10 < (built.answers == "left").sum() < 40
 
 
 @pytest.mark.parametrize(

@@ -28,8 +28,8 @@ def echo():
 def test_a_series_that_the_readout_can_continue_exactly_is_valid_to_the_end():
     task = FreeRunTask("rotation", "", 2, rotation, (0.0, 0.0), (1.0, 1.0))
     settings = [Setting(1.0, 1.0), Setting(1.0, 0.25)]
-    found = task.outcomes(echo(), task.draw(SIZE, 0), SIZE, settings, (1e-9, 1e3), None)
-    for outcome in found:
+    result = task.outcomes(echo(), task.draw(SIZE, 0), SIZE, settings, (1e-9, 1e3), None)
+    for outcome in result:
         assert outcome.test == pytest.approx(6.0, abs=0.06)
         assert outcome.ridge == 1e-9  # a penalty of 1,000 shrinks the circle
 
@@ -42,9 +42,9 @@ def test_where_the_series_changes_after_training_the_run_is_valid_for_as_long_as
         return ChaoticSeries(np.column_stack((np.cos(angles), np.sin(angles))), 0.1, 0.5)
 
     task = FreeRunTask("changing", "", 2, changing, (0.0, 0.0), (1.0, 1.0))
-    (found,) = task.outcomes(echo(), task.draw(SIZE, 0), SIZE, [Setting()], (1e-9,), None)
+    (result,) = task.outcomes(echo(), task.draw(SIZE, 0), SIZE, [Setting()], (1e-9,), None)
     # 2 sin(.05 n / 2) passes .4 · 1 at n = 8.05 (the series' spread is 1): 8 steps are valid
-    assert found.test == pytest.approx(8 * 0.1 * 0.5, abs=0.051)
+    assert result.test == pytest.approx(8 * 0.1 * 0.5, abs=0.051)
 
 
 def test_a_network_stays_on_the_lorenz_attractor_for_lyapunov_times_and_a_linear_map_does_not():
@@ -61,10 +61,10 @@ def test_a_network_stays_on_the_lorenz_attractor_for_lyapunov_times_and_a_linear
         bias=0.2 * generator.uniform(-1, 1, 100),
         impl="scipy",
     )
-    (found,) = task.outcomes(network, data, size, [Setting(0.5, 0.3)], (1e-6,), None)
+    (result,) = task.outcomes(network, data, size, [Setting(0.5, 0.3)], (1e-6,), None)
     linear = Reservoir(Connectome(np.zeros((3, 3))), input_weights=np.eye(3), activation="identity", dtype=np.float64)
     (plain,) = task.outcomes(linear, data, size, [Setting()], (1e-6,), None)
-    assert found.test > 2
+    assert result.test > 2
     assert plain.test < 0.5
 
 
@@ -81,5 +81,5 @@ def test_a_network_stays_on_mackey_glass_longer_than_the_last_value_would():
         leak_rate=0.5,
         dtype=np.float64,
     )
-    (found,) = task.outcomes(network, data, size, [Setting(0.9, 0.5)], (1e-9,), None)
-    assert found.test > 0.3
+    (result,) = task.outcomes(network, data, size, [Setting(0.9, 0.5)], (1e-9,), None)
+    assert result.test > 0.3

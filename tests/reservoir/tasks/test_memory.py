@@ -38,22 +38,22 @@ def test_the_correction_is_exact_over_all_orders_of_a_few_steps():
 def test_a_memoryless_network_scores_0_where_the_plain_sum_does_not():
     """Forty units without a synapse see the present only. Twenty seeds; the plain sum over 60 delays is some 60 / 599."""
     generator = np.random.default_rng(1)
-    task, found, plain, on_training = task_named("memory"), [], [], []
+    task, outcome, plain, on_training = task_named("memory"), [], [], []
     for seed in range(20):
         reservoir = Reservoir(
             Connectome(np.zeros((40, 40))), input_weights=generator.normal(size=(1, 40)), bias=generator.normal(size=40)
         )
         inputs, targets = task.draw(SIZE, seed)
-        found.append(capacity(reservoir, seed))
+        outcome.append(capacity(reservoir, seed))
         states = np.column_stack((reservoir.run(inputs), np.ones(len(inputs))))
         train, _, test = SIZE.stretches
         weights = np.linalg.lstsq(states[train], targets[train], rcond=1e-9)[0]
-        for part, told in ((test, plain), (train, on_training)):
+        for part, result in ((test, plain), (train, on_training)):
             reconstructed = states[part] @ weights
-            told.append(sum(np.corrcoef(targets[part, k], reconstructed[:, k])[0, 1] ** 2 for k in range(60)))
-    error = np.std(found) / 20**0.5
+            result.append(sum(np.corrcoef(targets[part, k], reconstructed[:, k])[0, 1] ** 2 for k in range(60)))
+    error = np.std(outcome) / 20**0.5
     assert error < 0.02
-    assert abs(np.mean(found)) < 3 * error
+    assert abs(np.mean(outcome)) < 3 * error
     assert np.mean(plain) > 0.05
     assert np.mean(on_training) > 0.5
 
@@ -71,8 +71,8 @@ def test_no_network_of_n_linear_units_remembers_more_than_n_inputs():
     weights = generator.normal(size=(15, 15))
     ring = Connectome(0.95 * weights / np.abs(np.linalg.eigvals(weights)).max())
     reservoir = Reservoir(ring, input_weights=generator.normal(size=(1, 15)), activation="identity", dtype=np.float64)
-    found = capacity(reservoir, 0, Size(washout=100, train=2000, validation=500, test=2000))
-    assert 8 < found < 15
+    result = capacity(reservoir, 0, Size(washout=100, train=2000, validation=500, test=2000))
+    assert 8 < result < 15
 
 
 @settings(deadline=None)

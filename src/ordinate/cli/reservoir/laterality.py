@@ -77,7 +77,7 @@ def laterality(
         "activation": activation,
         "leak_rate": leak,
         "amplitude": amplitude,
-        "held": not pulse,
+        "sustained": not pulse,
         "backwards": backwards,
         "nulls": _nulls(connectome, null, draws),
         "seed": seed,

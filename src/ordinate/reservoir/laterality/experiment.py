@@ -10,6 +10,7 @@ would be: cells at rest, a step or a pulse to the senses of one side, a recordin
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -133,13 +134,14 @@ def laterality(
     gain: float = 1.0,
     threshold: float = 1,
     amplitude: float = 1.0,
-    held: bool = True,
+    sustained: bool = True,
     activation: str = "tanh",
     leak_rate: float = 1.0,
     backwards: bool = False,
     nulls: Mapping[str, int] | None = None,
     seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
+    **renamed: bool,
 ) -> Laterality:
     """How strongly output cells answer a stimulus on their own side and on the other one.
 
@@ -156,7 +158,7 @@ def laterality(
         gain: factor of the normalised weights.
         threshold: edges with fewer synapses are left out.
         amplitude: what stimulated cells receive.
-        held: at every step, or at the first one only.
+        sustained: stimulate at every step, or at the first one only.
         activation: f, a name that `Reservoir` knows.
         leak_rate: in (0, 1].
         backwards: let activity run from postsynaptic to presynaptic cells, as no brain does: to see what a transposed
@@ -174,7 +176,8 @@ def laterality(
     >>> result.crosses, laterality(Connectome.synthetic(), "ascending", "descending").crosses
     (False, True)
     """
-    dynamics: dict[str, Any] = {"amplitude": amplitude, "held": held, "activation": activation, "leak_rate": leak_rate}
+    sustained = _renamed(sustained, renamed)
+    dynamics: dict[str, Any] = {"amplitude": amplitude, "sustained": sustained, "activation": activation, "leak_rate": leak_rate}
     swept = sweep(
         connectome,
         stimulus,
@@ -214,7 +217,7 @@ def laterality(
             "normalisation": normalisation,
             "gain": gain,
             "threshold": threshold,
-            **dynamics,
+            **{"held" if name == "sustained" else name: value for name, value in dynamics.items()},
             "direction": "backwards" if backwards else "pre to post",
             "seed": seed,
         },
@@ -358,12 +361,13 @@ def sweep(
     steps: Sequence[int] = (20,),
     nulls: Mapping[str, int] | None = None,
     amplitude: float = 1.0,
-    held: bool = True,
+    sustained: bool = True,
     activation: str = "tanh",
     leak_rate: float = 1.0,
     backwards: bool = False,
     seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
+    **renamed: bool,
 ) -> Sweep:
     """The two-by-two table for every combination of settings, on the connectome and on null models of it.
 
@@ -377,7 +381,7 @@ def sweep(
         steps: durations; the table holds the activity of that step.
         nulls: how many draws of each null model, by its name in `ordinate.reservoir.nulls.NULLS`.
         amplitude: what stimulated cells receive.
-        held: at every step, or at the first one only.
+        sustained: stimulate at every step, or at the first one only.
         activation: of the neurons, a name that `Reservoir` knows.
         leak_rate: of the neurons, in (0, 1].
         backwards: let activity run from postsynaptic to presynaptic cells, as no brain does: to see what a transposed
@@ -393,6 +397,7 @@ def sweep(
     >>> swept.tables.shape
     (4, 1, 1, 2, 2, 2, 2)
     """
+    sustained = _renamed(sustained, renamed)
     _check(normalisations, thresholds, gains, steps, nulls or {}, amplitude)
     left, right = cells(connectome, stimulus, "stimulus")
     read = np.concatenate(cells(connectome, readout, "readout"))
@@ -418,7 +423,7 @@ def sweep(
                     gains=gains,
                     steps=steps,
                     amplitude=amplitude,
-                    held=held,
+                    sustained=sustained,
                     activation=activation,
                     leak_rate=leak_rate,
                 )
@@ -435,6 +440,16 @@ def sweep(
         tuple(int(value) for value in steps),
         np.stack(tables),
     )
+
+
+def _renamed(sustained: bool, renamed: Mapping[str, bool]) -> bool:
+    """`sustained`, or the value of its old name."""
+    unknown = [name for name in renamed if name != "held"]
+    if unknown:
+        raise TypeError(f"unexpected keyword argument {unknown[0]!r}")
+    if renamed:
+        warnings.warn("held= is now sustained=; the old name goes with the next release", DeprecationWarning, stacklevel=3)
+    return renamed.get("held", sustained)
 
 
 def _matrices(connectome: Connectome, nulls: Mapping[str, int], seed: int) -> Iterator[tuple[str, Connectome]]:
@@ -510,7 +525,7 @@ def answers(
     gains: Sequence[float],
     steps: Sequence[int],
     amplitude: float,
-    held: bool,
+    sustained: bool,
     activation: str,
     leak_rate: float,
 ) -> Array:
@@ -519,7 +534,7 @@ def answers(
     longest = max(steps)
     inputs = np.zeros((len(gains), 2, longest, 2), dtype=np.float32)
     for side in (0, 1):
-        inputs[:, side, : longest if held else 1, side] = amplitude
+        inputs[:, side, : longest if sustained else 1, side] = amplitude
     states = reservoir.run(inputs.reshape(-1, longest, 2), record=read, gain=np.repeat(np.asarray(gains, dtype=np.float32), 2))
     moments = states[:, np.asarray(steps) - 1].reshape(len(gains), 2, len(steps), -1)
     return np.asarray(moments.swapaxes(1, 2), dtype=np.float64)
