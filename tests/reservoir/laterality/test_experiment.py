@@ -46,14 +46,14 @@ def test_the_table_is_what_the_paths_carry() -> None:
 
 def test_nothing_arrives_before_the_path_is_walked() -> None:
     with pytest.raises(RefusedError, match="readout: expected cells that 'sensory' reaches within 2 steps, got no activity"):
-        result(two_lines(3.0, 1.0), steps=2)
+        measured(two_lines(3.0, 1.0), steps=2)
 
 
 def test_a_pulse_passes_and_a_held_stimulus_stays() -> None:
-    assert result(two_lines(3.0, 1.0), steps=6).table[0, 0] == 3.0
+    assert measured(two_lines(3.0, 1.0), steps=6).table[0, 0] == 3.0
     with pytest.raises(RefusedError):
-        result(two_lines(3.0, 1.0), steps=6, sustained=False)
-    assert result(two_lines(3.0, 1.0), steps=3, sustained=False).table[0, 0] == 3.0
+        measured(two_lines(3.0, 1.0), steps=6, sustained=False)
+    assert measured(two_lines(3.0, 1.0), steps=3, sustained=False).table[0, 0] == 3.0
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_a_pulse_passes_and_a_held_stimulus_stays() -> None:
     ],
 )
 def test_every_setting_does_what_it_says(settings: dict[str, Any], value: float) -> None:
-    assert result(two_lines(3.0, 1.0), **settings).table[0, 0] == pytest.approx(value)
+    assert measured(two_lines(3.0, 1.0), **settings).table[0, 0] == pytest.approx(value)
 
 
 def test_a_threshold_leaves_out_weak_edges_before_the_normalisation() -> None:
@@ -78,9 +78,9 @@ def test_a_threshold_leaves_out_weak_edges_before_the_normalisation() -> None:
 
 def test_backwards_signals_run_from_output_cells_to_senses() -> None:
     ahead = two_lines(3.0, 1.0)
-    assert result(ahead.reversed(), backwards=True).table.tolist() == result(ahead).table.tolist()
+    assert measured(ahead.reversed(), backwards=True).table.tolist() == measured(ahead).table.tolist()
     with pytest.raises(RefusedError):
-        result(ahead, backwards=True)  # nobody sends to the senses, so backwards they reach nobody
+        measured(ahead, backwards=True)  # nobody sends to the senses, so backwards they reach nobody
 
 
 def test_a_side_that_is_louder_is_bias() -> None:

@@ -71,7 +71,7 @@ class Film:
             self.pictures.append(self._renderer.render())
 
     def save(self, path: str | Path) -> Path:
-        """Write the pictures so far as an mp4; the file is there whole or not at all.
+        """Write the pictures so far as an mp4, atomically.
 
         Raises:
             RefusedError: no pictures yet.

@@ -109,7 +109,7 @@ def traces_figure(driven: Drive) -> Any:
 
 
 def save_figures(driven: Drive, folder: str | Path, formats: tuple[str, ...] = ("png", "svg")) -> list[Path]:
-    """Write `path` and `traces` in each format; a file is there whole or not at all.
+    """Write `path` and `traces` in each format, atomically.
 
     Raises:
         ArgumentError: a format that is neither png nor svg.

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from ordinate.errors import RefusedError
+from ordinate.records import plain
 from ordinate.reservoir.connectome.connectome import SIDES, Connectome
 from ordinate.reservoir.connectome.spectrum import cyclic_components, leading_pair, spectral_radius
 
@@ -114,20 +115,15 @@ class Summary:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON can hold it."""
-        told = {name: value for name, value in self.__dict__.items() if name != "leading"}
-        crossing = self.synapses_crossing
-        told["synapses_crossing"] = None if np.isnan(crossing) else crossing
-        told["assumptions"] = list(self.assumptions)
-        told["leading_mode"] = None
-        if self.leading is not None:
-            eigenvalue = self.leading.eigenvalue
-            told["leading_mode"] = {
-                "eigenvalue": [eigenvalue.real, eigenvalue.imag],
-                "num_carriers": self.leading.num_carriers,
-                "by_kind": dict(self.leading.by_kind),
-                "by_side": dict(self.leading.by_side),
-            }
-        return told
+        record = {name: value for name, value in self.__dict__.items() if name != "leading"}
+        leading = self.leading
+        record["leading_mode"] = leading and {
+            "eigenvalue": [leading.eigenvalue.real, leading.eigenvalue.imag],
+            "num_carriers": leading.num_carriers,
+            "by_kind": leading.by_kind,
+            "by_side": leading.by_side,
+        }
+        return {name: plain(value) for name, value in record.items()}
 
 
 def summarise(connectome: Connectome) -> Summary:

@@ -1,4 +1,4 @@
-"""A network of memristors, wired as a connectome: voltages by Kirchhoff's law, conductances that remember.
+"""A network of memristors, wired as a connectome: voltages by Kirchhoff's current balance, conductances that remember.
 
 As in conn2res (Suarez et al. 2024, doi 10.1038/s41467-024-44900-4): neurons are nodes of a circuit, every connected pair is
 one memristor (which conducts both ways, so directions and counts play no part), input neurons are held at a voltage, others at

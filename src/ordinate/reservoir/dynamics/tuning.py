@@ -61,6 +61,7 @@ def tune_gain(
         ArgumentError: a measure of another name, or bounds that are not 0 < low < high.
         RefusedError: a target that no gain in between reaches; the message says what was reached.
 
+    >>> from ordinate.reservoir import Connectome, normalise
     >>> reservoir = Reservoir(normalise(Connectome.synthetic(), "output", 1.0), inputs=["sensory"])
     >>> tuned = tune_gain(reservoir, [[0.5]] * 20, 0.2, between=(0.1, 10.0))
     >>> round(tuned.reached, 4)

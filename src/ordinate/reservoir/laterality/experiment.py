@@ -177,7 +177,12 @@ def laterality(
     (False, True)
     """
     sustained = _renamed(sustained, renamed)
-    dynamics: dict[str, Any] = {"amplitude": amplitude, "sustained": sustained, "activation": activation, "leak_rate": leak_rate}
+    dynamics: dict[str, Any] = {
+        "amplitude": amplitude,
+        "sustained": sustained,
+        "activation": activation,
+        "leak_rate": leak_rate,
+    }
     swept = sweep(
         connectome,
         stimulus,

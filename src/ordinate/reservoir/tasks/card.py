@@ -167,8 +167,8 @@ class Card:
             mean, lower, upper = interval(values)
             where = {"task": task, "metric": task_named(task).metric, "signs": signs, "normalisation": normalisation}
             gains = list(self.gains[task, signs, normalisation, wiring])
-            told = {"mean": mean, "lower": lower, "upper": upper, "scores": list(values), "gains": gains}
-            rows.append({**where, "wiring": wiring, **told})
+            values_of = {"mean": mean, "lower": lower, "upper": upper, "scores": list(values), "gains": gains}
+            rows.append({**where, "wiring": wiring, **values_of})
         return {
             "connectome": self.connectome,
             "neurons": self.num_neurons,
@@ -314,7 +314,7 @@ def draw_task(axes: Axes, card: Card, task: str, *, named_rows: bool = True) -> 
 
 
 def save_chart(card: Card, path: Path) -> None:
-    """Write the picture of a card as .png, .svg or .pdf; the file is there whole or not at all.
+    """Write the picture of a card as .png, .svg or .pdf.
 
     Args:
         card: what was measured.
