@@ -45,7 +45,7 @@ def test_json_has_table_index_and_z_scores_as_python_gives_them() -> None:
         (["--activation", "relu"], {"activation": "relu"}),
         (["--leak", "0.5"], {"leak_rate": 0.5}),
         (["--amplitude", "2"], {"amplitude": 2.0}),
-        (["--pulse"], {"held": False}),
+        (["--pulse"], {"sustained": False}),
     ],
 )
 def test_every_option_reaches_the_measurement(words: list[str], settings: dict[str, Any]) -> None:
