@@ -30,6 +30,7 @@ _REASONS = {
     errno.EPERM: "Operation not permitted: check the rights of the file and its folder",
     errno.EROFS: "Read-only file system",
     errno.EISDIR: "it is a folder",
+    errno.EEXIST: "a file is in its place",
     errno.ENOTDIR: "a part of the path is a file, not a folder",
     errno.ENAMETOOLONG: "File name too long",
 }
@@ -60,7 +61,7 @@ def atomic_write(path: str | Path, content: str | bytes | Callable[[Path], Any],
             return target
         place = Path(os.path.realpath(target))
         if place.is_dir():
-            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+            raise output_error(path, OSError(errno.EISDIR, ""), name=name)
         _make_folders(place.parent, created)
         suffix = place.suffix[:40] if callable(content) else ""  # some writers go by it; a search for `*.json` should not
         draft = place.with_name(f".{place.name[:40]}.{os.urandom(8).hex()}.part{suffix}")
@@ -159,7 +160,7 @@ def check_output(path: str | Path, *, name: str = "path") -> Path:
     target = Path(path)
     if not _is_device(target):
         if target.is_dir():
-            raise output_error(path, IsADirectoryError(errno.EISDIR, ""), name=name)
+            raise output_error(path, OSError(errno.EISDIR, ""), name=name)
         with _renamed_errors(path, name), staging_folder(os.path.dirname(os.path.realpath(target)), name=name):
             pass
     return target
@@ -261,8 +262,8 @@ def _make_folders(folder: Path, created: list[Path]) -> None:
         with suppress(FileExistsError):
             new.mkdir()
             created.insert(0, new)
-    if missing and not missing[0].is_dir():
-        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+    if missing:
+        missing[0].mkdir(exist_ok=True)  # fails where another process put a file there meanwhile
 
 
 def _discard(draft: Path | None, created: list[Path]) -> None:
