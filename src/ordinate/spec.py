@@ -1,4 +1,4 @@
-"""The hinge between reading and building: frozen records that say how a model encodes position.
+"""What reading and building share: frozen records that say how a model encodes position.
 
 `ordinate.inspection` makes them from a file without torch; `ordinate.position.build` makes modules from them. Units stand in
 the names: dims are channels, contexts are tokens, frequencies are radians per position.
@@ -18,10 +18,10 @@ __all__ = ["PositionSpec"]
 
 @dataclass(frozen=True)
 class PositionSpec:
-    """One encoding by its catalogue name, with the keyword arguments that make it.
+    """One encoding by its name, with the keyword arguments that make it.
 
     Args:
-        encoding: a name of the catalogue: "none", "sinusoidal", "learned", "rotary", "alibi", ...
+        encoding: a name of the registry (`ordinate.encodings`) or an alias: "none", "sinusoidal", "rotary", "alibi", ...
         settings: the encoding's own keyword arguments, of plain JSON types.
         scaling: for rotations, how their frequencies are scaled.
 
@@ -56,18 +56,18 @@ class PositionSpec:
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON types; `from_dict` takes it back."""
-        told: dict[str, Any] = {"encoding": self.encoding, "settings": dict(self.settings), "scaling": None}
+        result: dict[str, Any] = {"encoding": self.encoding, "settings": dict(self.settings), "scaling": None}
         if self.scaling is not None:
             rule = next(name for name, kind in SCALINGS.items() if type(self.scaling) is kind)
-            told["scaling"] = {"rule": rule, **self.scaling.settings()}
-        return told
+            result["scaling"] = {"rule": rule, **self.scaling.settings()}
+        return result
 
     @classmethod
-    def from_dict(cls, told: Mapping[str, Any]) -> PositionSpec:
-        """The record that `to_dict` told."""
+    def from_dict(cls, record: Mapping[str, Any]) -> PositionSpec:
+        """The spec that `to_dict` wrote."""
         scaling = None
-        if told.get("scaling") is not None:
-            settings = dict(told["scaling"])
+        if record.get("scaling") is not None:
+            settings = dict(record["scaling"])
             rule = settings.pop("rule", None)
             if rule not in SCALINGS:
                 raise ArgumentError("scaling.rule", expected=f"one of {sorted(SCALINGS)}", got=rule, hint="spell it so")
@@ -79,4 +79,4 @@ class PositionSpec:
                 raise ArgumentError(
                     "scaling", expected=f"the settings of {rule!r}", got=sorted(settings), hint=str(error)
                 ) from error
-        return cls(told["encoding"], told.get("settings", {}), scaling)
+        return cls(record["encoding"], record.get("settings", {}), scaling)

@@ -11,7 +11,7 @@ from ordinate.position import ALiBi, LearnedTable, MultimodalRotary, NoPosition,
 from tests.position.members import HEAD_DIM, HEADS, MEMBERS
 
 DIM = HEADS * HEAD_DIM
-CACHED = [member for member in MEMBERS if member.face != "adds" and "decode" not in member.exempt]
+CACHED = [member for member in MEMBERS if member.interface != "adds" and "decode" not in member.exempt]
 IDS = torch.randint(0, 40, (2, 18), generator=torch.Generator().manual_seed(0))
 
 

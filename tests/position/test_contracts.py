@@ -23,21 +23,15 @@ from tests.position.members import HEAD_DIM, HEADS, MEMBERS, Member
 
 
 def first_of_each_class(members: list[Member]) -> pytest.MarkDecorator:
-    """All rows, those of a class that was there before in the slow run: a graph is seconds to capture."""
-    classes: set[type] = set()
-    rows = []
-    for member in members:
-        kind = type(member.make())
-        rows.append(pytest.param(member, id=member.name, marks=[pytest.mark.slow] if kind in classes else []))
-        classes.add(kind)
-    return pytest.mark.parametrize("member", rows)
-
-
-TOKENS = 24  # past the trained context (16) of the length-dependent rows
+    """The first row of every class: a graph takes long to capture."""
+    return each(list({type(member.make()): member for member in reversed(members)}.values())[::-1])
 
 
 def each(members: list[Member]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("member", members, ids=[member.name for member in members])
+
+
+TOKENS = 24  # past the trained context (16) of the length-dependent rows
 
 
 def made(member: Member) -> nn.Module:
@@ -98,7 +92,7 @@ def test_prefill_equals_decode_token_by_token_or_is_refused(member):
         assert_close(step(t), whole[:, :, t : t + 1], rtol=1e-9, atol=1e-9)
 
 
-@each([member for member in MEMBERS if member.face == "rotates" and "decode" not in member.exempt])
+@each([member for member in MEMBERS if member.interface == "rotates" and "decode" not in member.exempt])
 def test_rotated_keys_can_be_cached_one_at_a_time(member):
     encoding, (_, k, _) = made(member), heads()
     turn = getattr(encoding, "rotate_key", None) or encoding.rotate
@@ -280,41 +274,98 @@ def test_the_state_dict_holds_parameters_only_and_the_meta_device_harms_nothing(
     assert torch.equal(run(member, rebuilt, q, k, v, steps), run(member, encoding, q, k, v, steps))
 
 
-class Wired(nn.Module):
-    """An encoding in attention, as a module to compile or export."""
+class Called(nn.Module):
+    """An encoding by its own main method, as a module to compile or export."""
 
     def __init__(self, member: Member) -> None:
         super().__init__()
         self.member, self.encoding = member, made(member).float()
 
     def forward(self, q: Tensor, k: Tensor, v: Tensor, steps: Tensor) -> Tensor:
+        positions = self.member.positions(steps)
+        if self.member.interface == "adds":
+            return self.encoding(q, positions)
+        if hasattr(self.encoding, "rotate"):
+            return self.encoding(q, positions)
+        if hasattr(self.encoding, "rotate_query"):
+            return torch.cat(self.encoding(q, k, positions), dim=-1)
+        if self.member.interface == "scores":
+            return self.encoding(q, k, positions, positions)
+        return self.encoding(positions, positions, q, k)
+
+
+class Wired(Called):
+    """An encoding in attention."""
+
+    def forward(self, q: Tensor, k: Tensor, v: Tensor, steps: Tensor) -> Tensor:
         return run(self.member, self.encoding, q, k, v, steps)
 
 
-@first_of_each_class(MEMBERS)
-def test_one_compiled_graph_serves_every_length(member):
-    wired, graphs = Wired(member), []
+def compiles_to_one_graph(module: nn.Module) -> None:
+    graphs = []
 
     def counting(graph, example_inputs):
         graphs.append(graph)
         return graph.forward
 
     torch._dynamo.reset()
-    compiled = torch.compile(wired, backend=counting, fullgraph=True, dynamic=True)
+    compiled = torch.compile(module, backend=counting, fullgraph=True, dynamic=True)
     for tokens in (8, 9, 64):
         q, k, v = (x.float() for x in heads(tokens))
         steps = indices.consecutive(tokens)
-        assert_close(compiled(q, k, v, steps), wired(q, k, v, steps), rtol=1e-5, atol=1e-5)
+        assert_close(compiled(q, k, v, steps), module(q, k, v, steps), rtol=1e-5, atol=1e-5)
     assert len(graphs) == 1
+
+
+def exports_with_a_dynamic_length(module: nn.Module) -> None:
+    module.eval()
+    tokens = torch.export.Dim("tokens", min=2, max=4096)
+    inputs = (*(x.float() for x in heads(8)), indices.consecutive(8))
+    program = torch.export.export(module, inputs, dynamic_shapes=({2: tokens}, {2: tokens}, {2: tokens}, {0: tokens}))
+    for length in (5, 64):
+        q, k, v = (x.float() for x in heads(length))
+        steps = indices.consecutive(length)
+        assert_close(program.module()(q, k, v, steps), module(q, k, v, steps), rtol=1e-5, atol=1e-5)
+
+
+@first_of_each_class(MEMBERS)
+def test_one_compiled_graph_serves_every_length(member):
+    compiles_to_one_graph(Called(member))
 
 
 @first_of_each_class(MEMBERS)
 def test_export_has_a_dynamic_length(member):
-    wired = Wired(member).eval()
-    tokens = torch.export.Dim("tokens", min=2, max=4096)
-    inputs = (*(x.float() for x in heads(8)), indices.consecutive(8))
-    program = torch.export.export(wired, inputs, dynamic_shapes=({2: tokens}, {2: tokens}, {2: tokens}, {0: tokens}))
-    for length in (5, 64):
-        q, k, v = (x.float() for x in heads(length))
-        steps = indices.consecutive(length)
-        assert_close(program.module()(q, k, v, steps), wired(q, k, v, steps), rtol=1e-5, atol=1e-5)
+    exports_with_a_dynamic_length(Called(member))
+
+
+@pytest.mark.slow
+@each(MEMBERS)
+def test_attention_with_it_compiles_to_one_graph_for_every_length(member):
+    compiles_to_one_graph(Wired(member))
+
+
+@pytest.mark.slow
+@each(MEMBERS)
+def test_attention_with_it_exports_with_a_dynamic_length(member):
+    exports_with_a_dynamic_length(Wired(member))
+
+
+@each(MEMBERS)
+def test_calling_the_module_is_its_main_method(member):
+    encoding, (q, k, v) = made(member), heads(6)
+    positions = member.positions(indices.consecutive(6))
+    found = Called(member).double()(q, k, v, indices.consecutive(6))
+    if member.interface == "adds":
+        expected = q + encoding.encode(positions, dtype=torch.float64)
+        assert_close(encoding(q[:, 0], positions), expected[:, 0])
+    elif hasattr(encoding, "rotate"):
+        expected = encoding.rotate(q, positions)
+        both = encoding.rotate_both(q, k, positions)
+        assert_close(both, (encoding.rotate(q, positions), encoding.rotate(k, positions)), rtol=0, atol=1e-14)
+    elif hasattr(encoding, "rotate_query"):
+        expected = torch.cat((encoding.rotate_query(q, positions), encoding.rotate_key(k, positions)), dim=-1)
+    elif member.interface == "scores":
+        expected = encoding.scores(q, k, positions, positions)
+    else:
+        expected = encoding.bias(positions, positions, q, k)
+    assert torch.equal(found, expected)

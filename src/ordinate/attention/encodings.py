@@ -13,7 +13,7 @@ from torch import Tensor
 
 from ordinate.errors import ArgumentTypeError, RefusedError, ShapeError
 from ordinate.position.additive.absolute import NoPosition
-from ordinate.position.indices import check_positions
+from ordinate.position.indices import check_axis_positions, check_positions
 from ordinate.position.protocols import (
     AddsToEmbeddings,
     BiasesScores,
@@ -27,7 +27,6 @@ from ordinate.position.protocols import (
     rotates_heads,
     rotates_queries_and_keys,
 )
-from ordinate.position.rotary.axis_rotation import check_axis_positions
 from ordinate.position.rotary.rotation import PairRotation, RotaryEncoding
 
 __all__ = [

@@ -1,8 +1,8 @@
 """Inverse frequencies of rotary encodings and every scaling of them, in plain float64 arithmetic.
 
 A scaling is a frozen record and a pure function of its settings and of the length of the row; nothing depends on what was
-computed before. It stands on the ground floor, without torch, because two rooms need the very same numbers: the encodings of
-`ordinate.position` and the reader of configs, which must start in a blink.
+computed before. Nothing here imports torch, because the encodings of `ordinate.position` and the reader of configs, which must
+start quickly, need the same numbers.
 
 Sources: Su et al. 2021, arXiv 2104.09864 (RoPE); Chen et al. 2023, arXiv 2306.15595 (interpolation); bloc97 2023 (NTK-aware
 and dynamic NTK); Peng et al. 2023, arXiv 2309.00071 (YaRN); Ding et al. 2024, arXiv 2402.13753 (LongRoPE); Llama team 2024,

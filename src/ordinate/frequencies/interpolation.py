@@ -1,4 +1,4 @@
-"""Scalings that treat the whole ladder alike: interpolation, a larger base, and turning only a part of it.
+"""Scalings that treat all frequencies alike: interpolation, a larger base, and turning only a part of it.
 
 Sources: Chen et al. 2023, arXiv 2306.15595 (interpolation); bloc97 2023 (NTK-aware and dynamic NTK); Qwen team 2023,
 arXiv 2309.16609 (stepped NTK); Barbero et al. 2024, arXiv 2410.06205 (p-RoPE).
@@ -105,10 +105,10 @@ class SteppedNTK(Settings):
 
 @dataclass(frozen=True, repr=False)
 class Proportional(Settings):
-    """The first `fraction` of the pairs turn at the full ladder's frequencies, the rest not at all (frequency 0).
+    """The first `fraction` of the pairs turn at the frequencies of the whole head, the rest not at all (frequency 0).
 
-    Unlike a smaller `rotary_dim`, the ladder's denominator stays the whole head, and with layout "half" the two channels of
-    a pair stay half a head apart.
+    Unlike with a smaller `rotary_dim`, the denominator of the exponents stays the whole head, and with layout "half" the two
+    channels of a pair stay half a head apart.
 
     Source: Barbero et al. 2024, arXiv 2410.06205 (p-RoPE); `rope_type: proportional` in Gemma 4's configs.
     """
@@ -128,5 +128,5 @@ class Proportional(Settings):
 
     def inverse_frequencies(self, rotary_dim: int, base: float, length: int | None = None) -> tuple[float, ...]:
         turned = int(self.fraction * rotary_dim // 2)
-        ladder = geometric(rotary_dim, base)
-        return tuple(f / self.factor if pair < turned else 0.0 for pair, f in enumerate(ladder))
+        inv_freq = geometric(rotary_dim, base)
+        return tuple(f / self.factor if pair < turned else 0.0 for pair, f in enumerate(inv_freq))

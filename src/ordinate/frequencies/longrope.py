@@ -1,4 +1,4 @@
-"""LongRoPE: divisors of the ladder found by search, one set for short rows and one for long ones.
+"""LongRoPE: divisors of the inverse frequencies found by search, one set for short rows and one for long ones.
 
 Source: Ding et al. 2024, arXiv 2402.13753; the released Phi-3 models.
 """
@@ -39,19 +39,19 @@ class LongRoPE(Settings):
 
     def __post_init__(self) -> None:
         for name in ("short_factor", "long_factor"):
-            given = getattr(self, name)
-            if not isinstance(given, Sequence) or isinstance(given, str):
-                raise ArgumentTypeError(name, expected="a list of numbers", got=type(given).__name__, hint="one a pair")
-            if not given:
+            divisors = getattr(self, name)
+            if not isinstance(divisors, Sequence) or isinstance(divisors, str):
+                raise ArgumentTypeError(name, expected="a list of numbers", got=type(divisors).__name__, hint="one a pair")
+            if not divisors:
                 raise ArgumentError(
                     name,
                     expected="one divisor for each rotated pair",
                     got="an empty list",
                     hint="see the model's config",
                 )
-            for value in given:
+            for value in divisors:
                 check_positive(name, value)
-            object.__setattr__(self, name, tuple(float(value) for value in given))  # hashable, whatever came
+            object.__setattr__(self, name, tuple(float(value) for value in divisors))  # hashable, whatever came
         if len(self.short_factor) != len(self.long_factor):
             raise ArgumentError(
                 "long_factor",

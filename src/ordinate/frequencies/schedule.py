@@ -1,4 +1,4 @@
-"""The geometric ladder of inverse frequencies that every rotary encoding starts from.
+"""The geometric schedule of inverse frequencies that every rotary encoding starts from.
 
 Source: Su et al. 2021, arXiv 2104.09864, eq. 15.
 """
@@ -20,7 +20,7 @@ def inverse_frequencies(
 
     Args:
         rotary_dim: rotated channels, even.
-        base: the base of the geometric ladder, above 1 (theta in most configs).
+        base: of the geometric schedule, above 1 (theta in most configs).
         scaling: one of this module's records, or None.
         length: tokens of the row, for the scalings that depend on it; None means the trained context or less.
 

@@ -65,8 +65,8 @@ def unshard(length: int, world_size: int, zigzag: bool = False) -> Tensor:
     (tensor([0, 1, 6, 7, 2, 3, 4, 5]), tensor([0, 1, 2, 3, 4, 5, 6, 7]))
     """
     check_integer("length", length, minimum=0)
-    held = [torch.arange(start, stop) for of_rank in _stretches(length, world_size, zigzag) for start, stop in of_rank]
-    return torch.cat(held).argsort()
+    pieces = [torch.arange(start, stop) for of_rank in _stretches(length, world_size, zigzag) for start, stop in of_rank]
+    return torch.cat(pieces).argsort()
 
 
 def randomised(
@@ -134,7 +134,7 @@ def in_cache(length: int, *, sinks: int, window: int, device: torch.device | str
         device: where the results live.
 
     Returns:
-        int64 [S] numbers of the held tokens in the text, and int64 [S] their positions, S = min(length, sinks + window).
+        int64 [S] numbers of the cached tokens in the text, and int64 [S] their positions, S = min(length, sinks + window).
 
     Raises:
         ArgumentError: a size too small.
@@ -163,5 +163,5 @@ def _stretches(length: int, world_size: int, zigzag: bool) -> list[list[tuple[in
             hint="pad the row and hide the padding with ordinate.attention.Padding",
         )
     size = length // pieces
-    held = [[rank, pieces - 1 - rank] if zigzag else [rank] for rank in range(world_size)]
-    return [[(piece * size, (piece + 1) * size) for piece in of_rank] for of_rank in held]
+    of_ranks = [[rank, pieces - 1 - rank] if zigzag else [rank] for rank in range(world_size)]
+    return [[(piece * size, (piece + 1) * size) for piece in of_rank] for of_rank in of_ranks]

@@ -21,6 +21,7 @@ from ordinate.shapes import check_shape
 __all__ = [
     "Grid",
     "appended",
+    "check_axis_positions",
     "check_positions",
     "consecutive",
     "documents",
@@ -224,6 +225,28 @@ def check_positions(
         )
     if positions.is_floating_point() and not torch.compiler.is_compiling() and not bool(positions.isfinite().all()):
         raise ArgumentError(name, expected="finite positions", got="NaN or infinity", hint="look at where they were computed")
+
+
+def check_axis_positions(
+    name: str, positions: Tensor, axes: int, *, length: int | None = None, batch: int | None = None, continuous: bool = True
+) -> None:
+    """Raise unless `positions` is [T, A] or [B, T, A] with A = `axes`, of a dtype that `check_positions` accepts."""
+    if not isinstance(positions, Tensor):
+        raise ArgumentTypeError(
+            name,
+            expected=f"a tensor [T, {axes}] or [B, T, {axes}]",
+            got=type(positions).__name__,
+            hint="pass ordinate.position.indices.grid(height, width)",
+        )
+    if positions.ndim not in (2, 3) or positions.shape[-1] != axes:
+        raise ShapeError(
+            name,
+            expected=f"positions with {axes} axes, [T, {axes}] or [B, T, {axes}]",
+            got=f"shape {tuple(positions.shape)}",
+            hint="make them with indices.grid or indices.multimodal; text goes through indices.on_every_axis",
+        )
+    for along in positions.unbind(-1):
+        check_positions(name, along, length=length, batch=batch, continuous=continuous)
 
 
 def _check_count(name: str, count: int) -> None:

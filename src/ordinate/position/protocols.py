@@ -1,7 +1,7 @@
-"""The faces of a position encoding, and how a caller tells them apart.
+"""The interfaces of a position encoding, and how a caller tells them apart.
 
 An encoding adds a vector to each token, turns the channels of queries and keys, biases the score of each pair of tokens, or
-computes the scores. A class is a leaf that has the methods of one face (a few have two); `ordinate.attention.attend` accepts
+computes the scores. A class has the methods of one interface (a few have two); `ordinate.attention.attend` accepts
 any of them. Positions are always given: integers [T] or [B, T] (floats where time is continuous), never a hidden offset.
 An encoding over several axes (a grid of patches, text among images) says so by an attribute `axes`; its positions are [T, A] or
 [B, T, A] with A = axes, see `ordinate.position.axes`.
@@ -32,7 +32,7 @@ __all__ = [
 
 @runtime_checkable
 class AddsToEmbeddings(Protocol):
-    """Face one: a vector for each position, to be added to embeddings (or to queries and keys)."""
+    """A vector for each position, to be added to embeddings (or to queries and keys)."""
 
     def encode(self, positions: Tensor) -> Tensor:
         """Positions [T] or [B, T] to vectors [T, D] or [B, T, D]."""
@@ -41,7 +41,7 @@ class AddsToEmbeddings(Protocol):
 
 @runtime_checkable
 class RotatesHeads(Protocol):
-    """Face two: turns channels by an angle that depends on the position, queries and keys alike."""
+    """Turns channels by an angle that depends on the position, queries and keys alike."""
 
     def rotate(self, x: Tensor, positions: Tensor) -> Tensor:
         """x [B, H, T, D] at positions [T] or [B, T], turned; same shape and dtype."""
@@ -50,7 +50,7 @@ class RotatesHeads(Protocol):
 
 @runtime_checkable
 class RotatesQueriesAndKeys(Protocol):
-    """Face two, where queries and keys are treated differently (xPos scales one up and the other down)."""
+    """Turns channels, where queries and keys are treated differently (xPos scales one up and the other down)."""
 
     def rotate_query(self, query: Tensor, positions: Tensor) -> Tensor:
         """query [B, H, T, D] at its positions [T] or [B, T]."""
@@ -63,7 +63,7 @@ class RotatesQueriesAndKeys(Protocol):
 
 @runtime_checkable
 class BiasesScores(Protocol):
-    """Face three: a number added to each score, after scaling and before softmax.
+    """A number added to each score, after scaling and before softmax.
 
     `needs_content` says whether `query` and `key` must be given. `scale` is the factor that the caller puts on query-key
     products, so that products formed here carry the same. Two attributes are optional: `own_scale`, the factor to take where
@@ -87,7 +87,7 @@ class BiasesScores(Protocol):
 
 @runtime_checkable
 class ComputesScores(Protocol):
-    """Face four: the scores themselves, where no rotation of queries and keys and no cheap bias gives them (SelfExtend)."""
+    """The scores themselves, where no rotation of queries and keys and no cheap bias gives them (SelfExtend)."""
 
     def scores(
         self,
@@ -103,7 +103,7 @@ class ComputesScores(Protocol):
 
 @runtime_checkable
 class AddsToValues(Protocol):
-    """An addition to face three: a term on the output side (Shaw et al. 2018, eq. 3); None where settings leave it out."""
+    """An addition to a bias: a term on the output side (Shaw et al. 2018, eq. 3); None where settings leave it out."""
 
     def value_term(self, weights: Tensor, query_positions: Tensor, key_positions: Tensor) -> Tensor:
         """Attention weights [B, H, T, S] to a term [B, H, T, V] added to the output."""
@@ -114,7 +114,7 @@ class AddsToValues(Protocol):
 
 
 def adds_to_embeddings(encoding: object) -> TypeGuard[AddsToEmbeddings]:
-    """Whether `encoding` has face one."""
+    """Whether `encoding` adds vectors to embeddings."""
     return hasattr(encoding, "encode")
 
 
@@ -129,7 +129,7 @@ def rotates_queries_and_keys(encoding: object) -> TypeGuard[RotatesQueriesAndKey
 
 
 def biases_scores(encoding: object) -> TypeGuard[BiasesScores]:
-    """Whether `encoding` has face three."""
+    """Whether `encoding` biases scores."""
     return hasattr(encoding, "bias") and hasattr(encoding, "needs_content")
 
 
@@ -139,7 +139,7 @@ def adds_to_values(encoding: object) -> TypeGuard[AddsToValues]:
 
 
 def computes_scores(encoding: object) -> TypeGuard[ComputesScores]:
-    """Whether `encoding` has face four."""
+    """Whether `encoding` computes the scores."""
     return callable(getattr(encoding, "scores", None))
 
 

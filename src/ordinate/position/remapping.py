@@ -2,7 +2,7 @@
 
 A rotation makes the score a function of the distance, so a long context can be had without training by giving far pairs other
 positions. Which ones depends on the pair, so no rotation of queries and keys alone will do: the scores are a choice, pair by
-pair, among a few products of queries and keys at different positions. That is a face of its own, `scores`. All are causal.
+pair, among a few products of queries and keys at different positions. That is the interface `scores`. All are causal.
 
 Sources: Jin et al. 2024, arXiv 2401.01325 (SelfExtend); Su 2023, kexue.fm/archives/9706 and 9708 (leaky ReRoPE and ReRoPE); An
 et al. 2024, arXiv 2402.17463 (dual chunk attention); Xiao et al. 2023, arXiv 2309.17453 (StreamingLLM).

@@ -1,6 +1,6 @@
 """Temperatures that depend on the position: queries far into a row are scaled up, so that attention over many keys stays sharp.
 
-They act on queries alone, so they have the face of `RotatesQueriesAndKeys` and stand beside a rotation in `attend`:
+They act on queries alone, so they have the methods of `RotatesQueriesAndKeys` and stand beside a rotation in `attend`:
 `encoding=[Rotary(...), SteppedTemperature(...)]`. Length is 1-based here: a query at position p sees at most p + 1 keys.
 """
 

@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from ordinate.encodings import registry_row
 from ordinate.errors import ArgumentError, OrdinateError, RefusedError, UnknownNameError
 from ordinate.frequencies import Proportional, Scaling
 from ordinate.spec import PositionSpec
@@ -163,6 +164,12 @@ def entry(name: str) -> Entry:
     """
     if name in ENCODINGS:
         return ENCODINGS[name]
+    if ":" not in name:
+        row = registry_row(name)
+        known = next((alias for alias in (row.name, *row.aliases) if alias in ENCODINGS), None)
+        if known is not None:
+            return ENCODINGS[known]
+        name = row.name
     if ":" in name:
         _import(name)
         return Entry(name, "your own class", lambda shape: [])

@@ -96,8 +96,8 @@ def test_one_compiled_graph_gives_the_same_numbers_at_every_length():
 
 
 def test_distances_of_the_ladder_fall_from_the_last_query_and_the_first_key():
-    assert skew.ladder_distances(torch.arange(4, 7), torch.arange(2, 6)).tolist() == [4, 3, 2, 1, 0, -1]
-    assert skew.ladder_distances(torch.arange(4, 7).repeat(2, 1), torch.arange(2, 6)).tolist() == [4, 3, 2, 1, 0, -1]
+    assert skew.distance_range(torch.arange(4, 7), torch.arange(2, 6)).tolist() == [4, 3, 2, 1, 0, -1]
+    assert skew.distance_range(torch.arange(4, 7).repeat(2, 1), torch.arange(2, 6)).tolist() == [4, 3, 2, 1, 0, -1]
 
 
 @pytest.mark.parametrize(

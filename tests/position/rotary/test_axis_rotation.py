@@ -9,7 +9,8 @@ from torch.testing import assert_close
 
 from ordinate.errors import ArgumentError, ArgumentTypeError
 from ordinate.position import AxialRotary, MultimodalRotary, indices
-from ordinate.position.rotary.axis_rotation import AxisFrequencies, check_axis_positions, check_sections
+from ordinate.position.indices import check_axis_positions
+from ordinate.position.rotary.axis_rotation import AxisFrequencies, check_sections
 
 
 def test_each_pair_turns_with_its_axis():

@@ -1,6 +1,6 @@
 """Encodings that add a vector to each token: sinusoids, a learned table, and none at all.
 
-They stand together because they share one face, `encode(positions)`. Sources: Vaswani et al. 2017, arXiv 1706.03762,
+They share one method, `encode(positions)`. Sources: Vaswani et al. 2017, arXiv 1706.03762,
 section 3.5; Gehring et al. 2017, arXiv 1705.03122, section 3.1; the halved layout is tensor2tensor's `get_timing_signal_1d`.
 """
 
@@ -46,7 +46,7 @@ class NoPosition(PositionEncoding):
 class Sinusoidal(AddedEncoding):
     """Sines and cosines of geometrically spaced frequencies.
 
-    PE(pos, 2i) = sin(pos w_i), PE(pos, 2i+1) = cos(pos w_i). Two ladders of frequencies are in use:
+    PE(pos, 2i) = sin(pos w_i), PE(pos, 2i+1) = cos(pos w_i). Two frequency schedules are in use:
 
     - "vaswani": w_i = base^(-2i / dim);
     - "tensor2tensor": w_i = base^(-i / (n - 1)) with n = dim // 2 sines, so that the last is exactly 1 / base.
@@ -54,15 +54,15 @@ class Sinusoidal(AddedEncoding):
     Angles are formed in float64 and rounded once. There is no table to outgrow: any position works, negative or fractional too.
 
     Args:
-        dim: channels D. An odd width ends with a sine (layout "interleaved", or "half" with the ladder "vaswani"), or
-            with a zero (ladder "tensor2tensor", as there).
+        dim: channels D. An odd width ends with a sine (layout "interleaved", or "half" with the schedule "vaswani"), or
+            with a zero (schedule "tensor2tensor", as there).
         layout: "interleaved" alternates sine and cosine, "half" puts all sines before all cosines.
-        base: the base of the ladder, above 1.
-        ladder: by default "vaswani" for "interleaved" and "tensor2tensor" for "half", as each was published. Marian and
-            its kin have layout "half" with ladder "vaswani".
+        base: of the frequency schedule, above 1.
+        ladder: the frequency schedule, by default "vaswani" for "interleaved" and "tensor2tensor" for "half", as each was
+            published. Marian and its kin have layout "half" with schedule "vaswani".
 
     Raises:
-        ArgumentError: a dim below 1, an unknown layout or ladder, a base of 1 or less.
+        ArgumentError: a dim below 1, an unknown layout or schedule, a base of 1 or less.
 
     Source: Vaswani et al. 2017, arXiv 1706.03762, section 3.5; tensor2tensor, `get_timing_signal_1d`.
 

@@ -19,7 +19,7 @@ from ordinate.frequencies import check_base
 from ordinate.position.additive.resampling import Interpolation, resample
 from ordinate.position.axes import Coordinates, check_coordinates, grid
 from ordinate.position.base import AddedEncoding
-from ordinate.position.rotary.axis_rotation import check_axis_positions
+from ordinate.position.indices import check_axis_positions
 from ordinate.position.rotary.rotation import angle_tables
 
 __all__ = ["GRID_CONVENTIONS", "Arrangement", "LearnedGrid", "SinusoidalGrid"]
@@ -47,7 +47,7 @@ class SinusoidalGrid(AddedEncoding):
         dim: channels D, a multiple of 2 A.
         axes: 2 for images, 3 for video.
         arrangement: see above.
-        base: of the ladder, above 1.
+        base: of the frequency schedule, above 1.
         order: in which order the axes stand in the channels; (1, 0) puts width before height.
         coordinates: what `table` makes of a grid, see `indices.grid`.
 
@@ -212,12 +212,12 @@ class LearnedGrid(AddedEncoding):
                 got=f"shape {tuple(table.shape)}",
                 hint="check size and class_tokens against the checkpoint",
             )
-        made = cls(size, rows.shape[-1], class_tokens=class_tokens).to(rows)
+        result = cls(size, rows.shape[-1], class_tokens=class_tokens).to(rows)
         with torch.no_grad():
-            made.weight.copy_(rows[class_tokens:].reshape(made.weight.shape))
-            if made.class_weight is not None:
-                made.class_weight.copy_(rows[:class_tokens])
-        return made
+            result.weight.copy_(rows[class_tokens:].reshape(result.weight.shape))
+            if result.class_weight is not None:
+                result.class_weight.copy_(rows[:class_tokens])
+        return result
 
     def encode(self, positions: Tensor, *, dtype: torch.dtype | None = None) -> Tensor:
         """Vectors [T, D] or [B, T, D] of the cells at integer positions [T, A] or [B, T, A], by default in the table's dtype.

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from ordinate.errors import ArgumentError, RefusedError
-from ordinate.position.bias.skew import ladder_distances, products, share_one_offset, skewed_scores
+from ordinate.position.bias.skew import distance_range, products, share_one_offset, skewed_scores
 from ordinate.position.indices import check_positions
 from ordinate.shapes import check_shape
 
@@ -135,10 +135,10 @@ def scores_by_row(
         query: [B, H, T, D].
         table: [H, R, D], or [1, R, D] where the heads share it.
         rows: distances (any shape) to rows of the table.
-        query_positions, key_positions: as in `skew.ladder_distances`; looked at where `distance` is None.
+        query_positions, key_positions: as in `skew.distance_range`; looked at where `distance` is None.
         distance: query minus key position, [T, S] or [B, T, S], for the general way; None to skew.
     """
     if distance is None:
-        return skewed_scores(query, table[:, rows(ladder_distances(query_positions, key_positions))])
+        return skewed_scores(query, table[:, rows(distance_range(query_positions, key_positions))])
     index = rows(distance).unsqueeze(-3)
     return products(query, table).gather(-1, index.expand(*query.shape[:3], index.shape[-1]))

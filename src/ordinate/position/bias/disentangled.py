@@ -19,7 +19,7 @@ from ordinate.errors import ArgumentError, RefusedError
 from ordinate.position.base import ScoreBias
 from ordinate.position.bias.content import Way, check_content, check_way, scores_by_row, takes_skew
 from ordinate.position.bias.distance import distances
-from ordinate.position.bias.skew import ladder_distances, skewed_scores
+from ordinate.position.bias.skew import distance_range, skewed_scores
 
 __all__ = ["DisentangledRelative"]
 
@@ -39,8 +39,8 @@ class DisentangledRelative(ScoreBias):
         num_heads: query heads H.
         head_dim: channels D of a head.
         max_distance: the clipping distance k (`max_relative_positions`; where a config says -1, `max_position_embeddings`).
-        num_buckets: v2 and v3: distances up to half of this are told apart, farther ones share buckets that widen with the
-            logarithm up to `max_distance` (`position_buckets`); the table then has 2 num_buckets rows. v1 has none.
+        num_buckets: v2 and v3: distances up to half of this have buckets of their own, farther ones share buckets that widen
+            with the logarithm up to `max_distance` (`position_buckets`); the table then has 2 num_buckets rows. v1 has none.
         terms: "c2p", "p2c" or both (`pos_att_type`).
         hidden_size: channels of the table, by default H D.
         shared_projections: the attention's own query and key projections serve the table too (`share_att_key`, v2 and v3);
@@ -177,8 +177,8 @@ class DisentangledRelative(ScoreBias):
         if position_queries is not None:
             keys = keys.repeat_interleave(self.num_heads // keys.shape[1], dim=1) * scale
             if distance is None:
-                # seen from the keys the ladder is climbed the other way
-                rows = self._row(ladder_distances(query_positions, key_positions).flip(0))
+                # seen from the keys the distances run the other way
+                rows = self._row(distance_range(query_positions, key_positions).flip(0))
                 seen = skewed_scores(keys, position_queries[:, rows])
             else:
                 across = distance.transpose(-1, -2)
@@ -234,7 +234,7 @@ def _check_buckets(num_buckets: int, max_distance: int) -> None:
     if max_distance - 1 <= num_buckets // 2:
         raise ArgumentError(
             "max_distance",
-            expected=f"more than {num_buckets // 2 + 1}, past the half of num_buckets that is told apart exactly",
+            expected=f"more than {num_buckets // 2 + 1}, past the half of num_buckets with a bucket for each distance",
             got=max_distance,
             hint="v3 has 512 with 256 buckets; leave num_buckets out to tell every distance apart",
         )

@@ -22,7 +22,7 @@ class FIRE(ScoreBias):
     bias(i, j) = f_h(psi(i - j) / psi(max(L, i))), psi(x) = log(1 + |c x|), f a network with one hidden layer of rectifiers.
     c and L = |threshold_scale| initial_threshold are learned.
 
-    Which laws hold: up to position L the normaliser is the same for every query, and the bias depends on the distance alone.
+    Up to position L the normaliser is the same for every query, and the bias depends on the distance alone.
     Past L it also depends on the query's position, so scores are not shift-invariant there and `query_positions` have to
     count from the start of the document. Nothing depends on the length of the row: a token gets the same bias in prefill and
     decode, and beside any padding.

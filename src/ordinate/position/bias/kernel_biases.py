@@ -76,15 +76,15 @@ class Kerple(DistanceBias):
             ShapeError: not one number a head.
             ArgumentError: a number outside the constraints.
         """
-        for name, given in (("r1", r1), ("r2", r2)):
-            if tuple(given.shape) != (self.num_heads,):
+        for name, parameter in (("r1", r1), ("r2", r2)):
+            if tuple(parameter.shape) != (self.num_heads,):
                 raise ShapeError(
-                    name, expected=f"[{self.num_heads}], one a head", got=f"shape {tuple(given.shape)}", hint="flatten it"
+                    name, expected=f"[{self.num_heads}], one a head", got=f"shape {tuple(parameter.shape)}", hint="flatten it"
                 )
             limit = 2.0 if (self.kernel, name) == ("power", "r2") else math.inf
-            if not bool(((given > 0) & (given < limit)).all()):
+            if not bool(((parameter > 0) & (parameter < limit)).all()):
                 raise ArgumentError(
-                    name, expected=f"numbers above 0 and below {limit}", got=given.tolist(), hint="outside it is no kernel"
+                    name, expected=f"numbers above 0 and below {limit}", got=parameter.tolist(), hint="outside it is no kernel"
                 )
         self._store(r1, r2)
 
@@ -125,7 +125,7 @@ class Sandwich(DistanceBias):
     Args:
         num_heads: query heads H.
         dim: the width of the sinusoids, even; the paper's hyperparameter d-bar. It need not be the model's width.
-        base: of the ladder of frequencies, above 1.
+        base: of the frequency schedule, above 1.
 
     Raises:
         ArgumentError: no heads, an odd or non-positive dim, a base of 1 or less.

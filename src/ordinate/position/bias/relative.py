@@ -24,7 +24,7 @@ from ordinate.position.bias.content import (
     usual_scale,
 )
 from ordinate.position.bias.distance import distances
-from ordinate.position.bias.skew import ladder_distances, skewed_values
+from ordinate.position.bias.skew import distance_range, skewed_values
 from ordinate.position.indices import check_positions
 from ordinate.shapes import check_shape
 
@@ -120,7 +120,7 @@ class ShawRelative(ScoreBias):
         check_positions("key_positions", key_positions, length=sizes["S"], batch=sizes["B"], continuous=False)
         table = self.value_table.to(weights.dtype)
         if takes_skew(self.impl, query_positions, key_positions):
-            rows = self._rows(ladder_distances(query_positions, key_positions))
+            rows = self._rows(distance_range(query_positions, key_positions))
             return skewed_values(weights, table[rows].unsqueeze(0))
         rows = self._rows(distances(query_positions, key_positions)).unsqueeze(-3)
         gathered = weights.new_zeros(*weights.shape[:3], table.shape[0]).scatter_add(-1, rows.expand(weights.shape), weights)

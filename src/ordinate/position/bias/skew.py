@@ -1,8 +1,8 @@
 """Scores of queries with a vector for each distance, where queries and keys stand in unbroken order.
 
-Row i of the score matrix then takes a stretch of one ladder of vectors, shifted by one from row to row: the product of a block
-of queries with its stretch of the ladder holds every score, and reading it with a stride one short of its width is the score
-matrix. No [T, S, D] tensor is made and no index; beyond the scores the memory is that of the ladder and of one block, linear
+Row i of the score matrix then takes a stretch of one table of vectors, shifted by one from row to row: the product of a block
+of queries with its stretch of the table holds every score, and reading it with a stride one short of its width is the score
+matrix. No [T, S, D] tensor is made and no index; beyond the scores the memory is that of the table and of one block, linear
 in the number of tokens. The general case, any positions at all, is a gather and lives with the encodings.
 
 Source: Huang et al. 2018, arXiv 1809.04281, section 3.4.1 (skewing, masked); Dai et al. 2019, arXiv 1901.02860, appendix B. The
@@ -16,9 +16,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-__all__ = ["ladder_distances", "products", "share_one_offset", "skewed_scores", "skewed_values"]
+__all__ = ["distance_range", "products", "share_one_offset", "skewed_scores", "skewed_values"]
 
-_BLOCK = 128  # queries whose products with the ladder exist at one time
+_BLOCK = 128  # queries whose products with the table exist at one time
 
 
 def share_one_offset(query_positions: Tensor, key_positions: Tensor) -> bool:
@@ -33,10 +33,10 @@ def share_one_offset(query_positions: Tensor, key_positions: Tensor) -> bool:
     return bool((offsets == offsets.flatten()[0]).all())
 
 
-def ladder_distances(query_positions: Tensor, key_positions: Tensor) -> Tensor:
+def distance_range(query_positions: Tensor, key_positions: Tensor) -> Tensor:
     """Every distance between queries and keys in unbroken order, falling by one: [T + S - 1], first query's first key at T - 1.
 
-    >>> ladder_distances(torch.tensor([2, 3]), torch.tensor([0, 1, 2, 3]))
+    >>> distance_range(torch.tensor([2, 3]), torch.tensor([0, 1, 2, 3]))
     tensor([ 3,  2,  1,  0, -1])
     """
     queries, keys = query_positions.shape[-1], key_positions.shape[-1]
@@ -44,12 +44,12 @@ def ladder_distances(query_positions: Tensor, key_positions: Tensor) -> Tensor:
     return first - torch.arange(queries + keys - 1, device=query_positions.device)
 
 
-def skewed_scores(query: Tensor, ladder: Tensor) -> Tensor:
-    """score(i, j) = query_i . ladder[T - 1 - i + j].
+def skewed_scores(query: Tensor, table: Tensor) -> Tensor:
+    """score(i, j) = query_i . table[T - 1 - i + j].
 
     Args:
         query: [B, H, T, D].
-        ladder: [H, T + S - 1, D], or [1, T + S - 1, D] where the heads share it; row c belongs to the distance of the last
+        table: [H, T + S - 1, D], or [1, T + S - 1, D] where the heads share it; row c belongs to the distance of the last
             query to the first key, minus c.
 
     Returns:
@@ -60,85 +60,85 @@ def skewed_scores(query: Tensor, ladder: Tensor) -> Tensor:
               [3., 2., 1.]]]])
     """
     if torch.compiler.is_compiling():
-        return _narrowed(products(query, ladder))
-    return _Scores.apply(query, ladder)
+        return _narrowed(products(query, table))
+    return _Scores.apply(query, table)
 
 
-def skewed_values(weights: Tensor, ladder: Tensor) -> Tensor:
-    """term_i = sum over j of weights(i, j) ladder[T - 1 - i + j], the transpose of `skewed_scores`.
+def skewed_values(weights: Tensor, table: Tensor) -> Tensor:
+    """term_i = sum over j of weights(i, j) table[T - 1 - i + j], the transpose of `skewed_scores`.
 
     Args:
         weights: [B, H, T, S].
-        ladder: [H, T + S - 1, V] or [1, T + S - 1, V].
+        table: [H, T + S - 1, V] or [1, T + S - 1, V].
 
     Returns:
         [B, H, T, V].
     """
     if torch.compiler.is_compiling():
-        return _combined(_widened(weights), ladder)
-    return _Values.apply(weights, ladder)
+        return _combined(_widened(weights), table)
+    return _Values.apply(weights, table)
 
 
-# sum_ijd w_ij q_id l_(T-1-i+j)d is linear in weights, queries and ladder. Each of the three functions below is its derivative
+# sum_ijd w_ij q_id l_(T-1-i+j)d is linear in weights, queries and table. Each of the three functions below is its derivative
 # by one of them, so each one's backward is the other two, as often as one likes.
 
 
 class _Scores(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, query: Tensor, ladder: Tensor) -> Tensor:
-        ctx.save_for_backward(query, ladder)
-        queries, keys = query.shape[2], ladder.shape[1] - query.shape[2] + 1
+    def forward(ctx: Any, query: Tensor, table: Tensor) -> Tensor:
+        ctx.save_for_backward(query, table)
+        queries, keys = query.shape[2], table.shape[1] - query.shape[2] + 1
         scores = query.new_empty(*query.shape[:3], keys)
-        for start, stop, rungs in _blocks(queries, keys):
-            wide = products(query[:, :, start:stop], ladder[:, rungs])
+        for start, stop, rows_met in _blocks(queries, keys):
+            wide = products(query[:, :, start:stop], table[:, rows_met])
             scores[:, :, start:stop] = _diagonals(wide, keys)
         return scores
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, Tensor | None]:
-        query, ladder = ctx.saved_tensors
-        by_query, by_ladder = ctx.needs_input_grad
+        query, table = ctx.saved_tensors
+        by_query, by_table = ctx.needs_input_grad
         return (
-            _Values.apply(gradient, ladder) if by_query else None,
-            _Ladder.apply(gradient, query, ladder.shape[0]) if by_ladder else None,
+            _Values.apply(gradient, table) if by_query else None,
+            _Table.apply(gradient, query, table.shape[0]) if by_table else None,
         )
 
 
 class _Values(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, weights: Tensor, ladder: Tensor) -> Tensor:
-        ctx.save_for_backward(weights, ladder)
+    def forward(ctx: Any, weights: Tensor, table: Tensor) -> Tensor:
+        ctx.save_for_backward(weights, table)
         batch, heads, queries, keys = weights.shape
-        terms = weights.new_empty(batch, heads, queries, ladder.shape[2])
-        for start, stop, rungs in _blocks(queries, keys):
+        terms = weights.new_empty(batch, heads, queries, table.shape[2])
+        for start, stop, rows_met in _blocks(queries, keys):
             wide = _spread(weights[:, :, start:stop])
-            terms[:, :, start:stop] = _combined(wide, ladder[:, rungs])
+            terms[:, :, start:stop] = _combined(wide, table[:, rows_met])
         return terms
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, Tensor | None]:
-        weights, ladder = ctx.saved_tensors
-        by_weights, by_ladder = ctx.needs_input_grad
+        weights, table = ctx.saved_tensors
+        by_weights, by_table = ctx.needs_input_grad
         return (
-            _Scores.apply(gradient, ladder) if by_weights else None,
-            _Ladder.apply(weights, gradient, ladder.shape[0]) if by_ladder else None,
+            _Scores.apply(gradient, table) if by_weights else None,
+            _Table.apply(weights, gradient, table.shape[0]) if by_table else None,
         )
 
 
-class _Ladder(torch.autograd.Function):
+class _Table(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, weights: Tensor, query: Tensor, ladder_heads: int) -> Tensor:
+    def forward(ctx: Any, weights: Tensor, query: Tensor, table_heads: int) -> Tensor:
         ctx.save_for_backward(weights, query)
         queries, keys = weights.shape[2:]
-        ladder = query.new_zeros(ladder_heads, queries + keys - 1, query.shape[3])
-        for start, stop, rungs in _blocks(queries, keys):
+        table = query.new_zeros(table_heads, queries + keys - 1, query.shape[3])
+        for start, stop, rows_met in _blocks(queries, keys):
             wide = _spread(weights[:, :, start:stop])
             block = query[:, :, start:stop]
-            if ladder_heads == 1:
-                ladder[0, rungs] += wide.flatten(0, 2).T @ block.flatten(0, 2)
+            if table_heads == 1:
+                table[0, rows_met] += wide.flatten(0, 2).T @ block.flatten(0, 2)
             else:
-                ladder[:, rungs] += torch.einsum("bhtr,bhtd->hrd", wide, block)
-        return ladder
+                table[:, rows_met] += torch.einsum("bhtr,bhtd->hrd", wide, block)
+        return table
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, Tensor | None, None]:
@@ -152,7 +152,7 @@ class _Ladder(torch.autograd.Function):
 
 
 def _blocks(queries: int, keys: int) -> list[tuple[int, int, slice]]:
-    """First and last query of each block, and the rungs of the ladder that it meets."""
+    """First and last query of each block, and the rows of the table that it meets."""
     bounds = [(start, min(start + _BLOCK, queries)) for start in range(0, queries, _BLOCK)]
     return [(start, stop, slice(queries - stop, queries - start + keys - 1)) for start, stop in bounds]
 

@@ -25,7 +25,7 @@ from ordinate.position.bias.content import (
     usual_scale,
 )
 from ordinate.position.bias.distance import distances
-from ordinate.position.bias.skew import ladder_distances, skewed_scores
+from ordinate.position.bias.skew import distance_range, skewed_scores
 from ordinate.position.rotary.rotation import angle_tables
 
 __all__ = ["TransformerXLRelative"]
@@ -43,7 +43,7 @@ class TransformerXLRelative(ScoreBias):
         layout: of the sinusoid's channels: "half" in Transformer-XL and XLNet, "interleaved" in Conformers (Wav2Vec2-BERT,
             Parakeet). A checkpoint fixes it, and the wrong one is silent, so there is no default.
         hidden_size: channels of the sinusoid, even; by default H D.
-        base: of the sinusoid's ladder.
+        base: of the sinusoid's frequencies.
         max_distance: distances are clamped to this many tokens on either side (`clamp_len` in the checkpoints' configs).
         impl: "skew" needs positions in unbroken order; "general" takes any, fractional ones too; "auto" looks.
 
@@ -129,7 +129,7 @@ class TransformerXLRelative(ScoreBias):
         queries = (wide + self.position_bias.to(wide.dtype).unsqueeze(1)) * scale
         weight = self.projection.weight.to(wide.dtype).unflatten(0, (self.num_heads, self.head_dim))
         if takes_skew(self.impl, query_positions, key_positions):
-            position = skewed_scores(queries, self._vectors(weight, ladder_distances(query_positions, key_positions)))
+            position = skewed_scores(queries, self._vectors(weight, distance_range(query_positions, key_positions)))
         elif self.max_distance is None:
             position = self._product_of_sinusoids(queries, weight, query_positions, key_positions)
         else:

@@ -20,7 +20,7 @@ from ordinate.arguments import check_integer
 from ordinate.errors import ArgumentError, ArgumentTypeError, PositionRangeError
 from ordinate.position.base import ScoreBias
 from ordinate.position.bias.distance import ScoreMod, one_position
-from ordinate.position.rotary.axis_rotation import check_axis_positions
+from ordinate.position.indices import check_axis_positions
 
 __all__ = ["ContinuousWindowBias2D", "WindowBias2D"]
 

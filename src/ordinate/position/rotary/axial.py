@@ -1,6 +1,6 @@
 """Axial rotary encodings: each axis of an image or a video turns pairs of channels of its own.
 
-The families in use differ in the ladder of frequencies, in the order of the axes, and in what counts as a coordinate;
+The families in use differ in the frequency schedule, in the order of the axes, and in what counts as a coordinate;
 `AxialRotary.named` knows them by name. Sources: Wang et al. 2024, arXiv 2409.12191 (Qwen2-VL); Agrawal et al. 2024, arXiv
 2410.07073 (Pixtral); Simeoni et al. 2025, arXiv 2508.10104 (DINOv3); Fang et al. 2023, arXiv 2303.11331 (EVA-02); Heo et al.
 2024, arXiv 2403.13298 (RoPE-ViT).
@@ -21,9 +21,9 @@ from ordinate.position.axes import Coordinates, check_coordinates, grid
 from ordinate.position.rotary.axis_rotation import AxisFrequencies, AxisRotary, check_sections
 from ordinate.position.rotary.rotation import Layout, check_layout
 
-__all__ = ["AXIAL_CONVENTIONS", "AxialRotary", "Ladder"]
+__all__ = ["AXIAL_CONVENTIONS", "AxialRotary", "Schedule"]
 
-Ladder = Literal["own", "dealt", "linear", "octaves"]
+Schedule = Literal["own", "dealt", "linear", "octaves"]
 
 AXIAL_CONVENTIONS: dict[str, dict[str, Any]] = {
     "qwen2-vl": {"layout": "half"},
@@ -39,10 +39,10 @@ AXIAL_CONVENTIONS: dict[str, dict[str, Any]] = {
 class AxialRotary(AxisRotary):
     """Turns the pairs of axis a by coordinate_a times the axis's frequencies; the score depends on the offsets alone.
 
-    With n pairs for the axis, of P in all, the ladders are, in radians per unit of the coordinate,
+    With n pairs for the axis, of P in all, the schedules (`ladder`) are, in radians per unit of the coordinate,
 
-    - "own": base^(-i / n), a whole ladder for each axis;
-    - "dealt": the head's one ladder base^(-i / P), dealt out in turn: axis a has i = a, a + A, ... (Pixtral);
+    - "own": base^(-i / n), a whole schedule for each axis;
+    - "dealt": the head's one schedule base^(-i / P), dealt out in turn: axis a has i = a, a + A, ... (Pixtral);
     - "linear": pi times n equal steps from 1 to resolution / 2;
     - "octaves": pi times n equal ratios from 1 to resolution / 2.
 
@@ -52,10 +52,10 @@ class AxialRotary(AxisRotary):
         axes: 2 for images, 3 for video.
         sections: pairs for each axis, in the order of the positions; channels beyond 2 * sum(sections) pass as they are. By
             default all pairs in equal parts.
-        base: of the ladders "own" and "dealt".
-        ladder: see above.
-        resolution: of the ladders "linear" and "octaves".
-        turns: frequencies in turns instead of radians per unit: 2 pi times the ladder (DINOv3).
+        base: of the schedules "own" and "dealt".
+        ladder: the frequency schedule, see above.
+        resolution: of the schedules "linear" and "octaves".
+        turns: frequencies in turns instead of radians per unit: 2 pi times the schedule (DINOv3).
         order: in which order the axes' pairs stand in the head; (1, 0) puts width before height.
         coordinates, reference: what `positions` makes of a grid, see `indices.grid`.
 
@@ -78,7 +78,7 @@ class AxialRotary(AxisRotary):
         axes: int = 2,
         sections: Sequence[int] | None = None,
         base: float = 10000.0,
-        ladder: Ladder = "own",
+        ladder: Schedule = "own",
         resolution: float | None = None,
         turns: bool = False,
         order: Sequence[int] | None = None,
@@ -91,14 +91,14 @@ class AxialRotary(AxisRotary):
         if axes not in (2, 3):
             raise ArgumentError("axes", expected="2 or 3", got=axes, hint="one axis is Rotary")
         check_base(base)
-        if ladder not in get_args(Ladder):
+        if ladder not in get_args(Schedule):
             raise ArgumentError(
-                "ladder", expected=f"one of {list(get_args(Ladder))}", got=ladder, hint="leave it out for 'own'"
+                "ladder", expected=f"one of {list(get_args(Schedule))}", got=ladder, hint="leave it out for 'own'"
             )
         if (ladder in ("linear", "octaves")) != (resolution is not None):
             raise ArgumentError(
                 "resolution",
-                expected="a number for the ladders 'linear' and 'octaves', and None for the others",
+                expected="a number for the schedules 'linear' and 'octaves', and None for the others",
                 got=f"{resolution} with ladder={ladder!r}",
                 hint="timm's max_res is 224",
             )

@@ -1,4 +1,4 @@
-"""What encodings over several axes share: the check of their positions, and the rotation of pairs that belong to one axis.
+"""What rotary encodings over several axes share: pairs that each turn with one axis.
 
 An encoding says by its attribute `axes` that a position is a row of so many numbers: [T, A] or [B, T, A] (see
 `ordinate.position.axes`).
@@ -13,34 +13,12 @@ import torch
 from torch import Tensor
 
 from ordinate.arguments import check_integer
-from ordinate.errors import ArgumentError, ArgumentTypeError, ShapeError
-from ordinate.position.indices import check_positions
+from ordinate.errors import ArgumentError, ArgumentTypeError
+from ordinate.position.indices import check_axis_positions
 from ordinate.position.rotary.rotation import PairRotation, RotaryEncoding
 from ordinate.shapes import check_shape
 
-__all__ = ["AxisFrequencies", "AxisRotary", "check_axis_positions", "check_sections"]
-
-
-def check_axis_positions(
-    name: str, positions: Tensor, axes: int, *, length: int | None = None, batch: int | None = None, continuous: bool = True
-) -> None:
-    """Raise unless `positions` is [T, A] or [B, T, A] with A = `axes`, of a dtype that `check_positions` accepts."""
-    if not isinstance(positions, Tensor):
-        raise ArgumentTypeError(
-            name,
-            expected=f"a tensor [T, {axes}] or [B, T, {axes}]",
-            got=type(positions).__name__,
-            hint="pass ordinate.position.indices.grid(height, width)",
-        )
-    if positions.ndim not in (2, 3) or positions.shape[-1] != axes:
-        raise ShapeError(
-            name,
-            expected=f"positions with {axes} axes, [T, {axes}] or [B, T, {axes}]",
-            got=f"shape {tuple(positions.shape)}",
-            hint="make them with indices.grid or indices.multimodal; text goes through indices.on_every_axis",
-        )
-    for along in positions.unbind(-1):
-        check_positions(name, along, length=length, batch=batch, continuous=continuous)
+__all__ = ["AxisFrequencies", "AxisRotary", "check_sections"]
 
 
 def check_sections(sections: Sequence[int], pairs: int, *, exact: bool) -> tuple[int, ...]:

@@ -1,7 +1,7 @@
 """A rotary encoding that learns its frequencies.
 
-It stands apart from `Rotary` because it has a parameter: what is stored is the logarithm of a correction to the geometric
-ladder, zero at the start, so that a cast to half precision rounds the correction and never the ladder.
+Its parameter is the logarithm of a correction to the geometric schedule, zero at the start, so that a cast to half precision
+rounds the correction and never the frequencies.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ class LearnedRotary(RotaryEncoding):
         head_dim: channels D of a head.
         layout: "half" or "interleaved", as in `Rotary`.
         rotary_dim: how many channels turn, even. By default all of them.
-        base: of the ladder that learning starts from.
+        base: of the schedule that learning starts from.
         rotated_channels: whether the first or the last channels turn, where not all do.
 
     Raises:
         ArgumentError, ArgumentTypeError: as `Rotary`.
 
-    Source: the ladder is of Su et al. 2021, arXiv 2104.09864, section 3.3, where learning it is tried and found to change
+    Source: the schedule is of Su et al. 2021, arXiv 2104.09864, section 3.3, where learning it is tried and found to change
     little; `learned_freq` of rotary-embedding-torch.
 
     >>> rotary = LearnedRotary(8, layout="half")
@@ -66,24 +66,24 @@ class LearnedRotary(RotaryEncoding):
         check_base(base)
         check_rotated_channels(rotated_channels)
         self._layout, self._base, self._rotated_channels = layout, base, rotated_channels
-        self._ladder = inverse_frequencies(self._rotary_dim, base)
+        self._inv_freq = inverse_frequencies(self._rotary_dim, base)
         self.log_correction = nn.Parameter(torch.empty(self._rotary_dim // 2))
         self.reset_parameters()
 
     head_dim = property(lambda self: self._head_dim, doc="Channels D of a head.")
     layout = property(lambda self: self._layout, doc="Which channels make a pair.")
     rotary_dim = property(lambda self: self._rotary_dim, doc="Channels that turn.")
-    base = property(lambda self: self._base, doc="Base of the ladder that learning starts from.")
+    base = property(lambda self: self._base, doc="Base of the schedule that learning starts from.")
     rotated_channels = property(lambda self: self._rotated_channels, doc="Whether the first or the last channels turn.")
 
     def reset_parameters(self) -> None:
-        """Back to the geometric ladder."""
+        """Back to the geometric schedule."""
         nn.init.zeros_(self.log_correction)
 
     def inverse_frequencies(self) -> Tensor:
         """Radians per position of each pair as learned so far, float64 [P], with a gradient."""
-        ladder = torch.tensor(self._ladder, dtype=torch.float64, device=self.log_correction.device)
-        return ladder * self.log_correction.to(torch.float64).exp()
+        start = torch.tensor(self._inv_freq, dtype=torch.float64, device=self.log_correction.device)
+        return start * self.log_correction.to(torch.float64).exp()
 
     def rotation(self, positions: Tensor, *, dtype: torch.dtype = torch.float32) -> PairRotation:
         """The rotation at positions [T] or [B, T], its tables made once, with a gradient."""

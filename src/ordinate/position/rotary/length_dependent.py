@@ -22,7 +22,7 @@ def row_frequencies(scaling: Scaling, lengths: Tensor, within: Tensor, beyond: T
         scaling: a record that depends on length.
         lengths: tokens of each row, int64 [] or [B].
         within, beyond: float64 [P], the frequencies for a row of the trained context, and of one token more.
-        base: of the ladder, for scalings that are not of this package.
+        base: of the frequency schedule, for scalings that are not of this package.
     """
     if isinstance(scaling, LongRoPE):
         return torch.where((lengths > scaling.original_context).unsqueeze(-1), beyond, within)
@@ -48,7 +48,7 @@ def row_frequencies(scaling: Scaling, lengths: Tensor, within: Tensor, beyond: T
 
 
 def row_lengths(scaling: Scaling, positions: Tensor, length: int | Tensor | None) -> Tensor:
-    """Tokens of each row, int64 [] or [B]: as given, or read off rows that start at 0.
+    """Tokens of each row, int64 [] or [B]: as lengths, or read off rows that start at 0.
 
     Raises:
         RefusedError: rows that start past 0 and pass the trained context, and no `length`: keys cached so far were turned by
@@ -56,7 +56,7 @@ def row_lengths(scaling: Scaling, positions: Tensor, length: int | Tensor | None
         ArgumentError, ArgumentTypeError, ShapeError: a `length` that is no count of tokens, or does not fit the rows.
     """
     if length is not None:
-        return _given("length", length, positions)
+        return _as_lengths("length", length, positions)
     reached = positions.amax(-1).long() + 1  # widened first: 255 + 1 is 0 in uint8
     trained = getattr(scaling, "original_context", 0)
     if not torch.compiler.is_compiling() and bool(((positions.amin(-1) > 0) & (reached > trained)).any()):
@@ -69,7 +69,7 @@ def row_lengths(scaling: Scaling, positions: Tensor, length: int | Tensor | None
     return reached
 
 
-def _given(name: str, length: int | Tensor, positions: Tensor) -> Tensor:
+def _as_lengths(name: str, length: int | Tensor, positions: Tensor) -> Tensor:
     if isinstance(length, bool) or not isinstance(length, int | Tensor | torch.SymInt):
         raise ArgumentTypeError(
             name, expected="an int, or integers [B]", got=type(length).__name__, hint="count the row's tokens"
@@ -78,11 +78,11 @@ def _given(name: str, length: int | Tensor, positions: Tensor) -> Tensor:
         raise ArgumentTypeError(
             name, expected="integers", got=str(length.dtype), hint="count the row's tokens, or call .long()"
         )
-    given = torch.as_tensor(length, device=positions.device).long()
-    if given.ndim and tuple(given.shape) != positions.shape[:-1]:
+    lengths = torch.as_tensor(length, device=positions.device).long()
+    if lengths.ndim and tuple(lengths.shape) != positions.shape[:-1]:
         raise ShapeError(
-            name, expected="one number, or one a row [B]", got=f"shape {tuple(given.shape)}", hint="match positions [B, T]"
+            name, expected="one number, or one a row [B]", got=f"shape {tuple(lengths.shape)}", hint="match positions [B, T]"
         )
-    if not torch.compiler.is_compiling() and bool((given < 1).any()):
-        raise ArgumentError(name, expected="1 token or more", got=given.tolist(), hint="count the row's tokens")
-    return given
+    if not torch.compiler.is_compiling() and bool((lengths < 1).any()):
+        raise ArgumentError(name, expected="1 token or more", got=lengths.tolist(), hint="count the row's tokens")
+    return lengths

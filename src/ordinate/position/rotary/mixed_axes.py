@@ -13,7 +13,7 @@ from ordinate.arguments import check_integer
 from ordinate.errors import ArgumentError
 from ordinate.frequencies import check_base, check_rotary_dim
 from ordinate.position.base import PositionEncoding
-from ordinate.position.rotary.axis_rotation import check_axis_positions
+from ordinate.position.indices import check_axis_positions
 from ordinate.position.rotary.rotation import Layout, check_layout, rotate_pairs, working_dtype
 from ordinate.shapes import check_shape
 
@@ -23,7 +23,7 @@ __all__ = ["MixedRotary"]
 class MixedRotary(PositionEncoding):
     """Turns pair p of head h by the sum over the axes of coordinate_a * weight[a, h, p].
 
-    The frequencies start as the ladder base^(-i / n), n = P / A, laid along A orthogonal directions, which are turned at
+    The frequencies start as base^(-i / n), n = P / A, laid along A orthogonal directions, which are turned at
     random for each head. Angles are formed in float64, whatever the dtype of the parameter.
 
     Args:
@@ -31,7 +31,7 @@ class MixedRotary(PositionEncoding):
         num_heads: query heads H. Shared key-value heads cannot be turned (each query head has its own frequencies).
         layout: "interleaved" (the authors') or "half".
         axes: 2 or 3.
-        base: of the starting ladder.
+        base: of the starting frequencies.
 
     Raises:
         ArgumentError: pairs that do not divide by the axes, no heads, an unknown layout.
@@ -67,7 +67,7 @@ class MixedRotary(PositionEncoding):
         """Draw new directions for every head."""
         per_axis = self.head_dim // 2 // self.axes
         exponents = torch.arange(per_axis, dtype=torch.float64, device=self.weight.device) / per_axis
-        ladder = float(self.base) ** -exponents
+        inv_freq = float(self.base) ** -exponents
         gaussian = torch.randn(self.num_heads, self.axes, self.axes, dtype=torch.float64, device=self.weight.device)
         directions, triangle = torch.linalg.qr(gaussian)
         # the signs make the draw uniform over rotations; without them QR prefers some
@@ -75,7 +75,7 @@ class MixedRotary(PositionEncoding):
         directions = directions * torch.cat(
             (directions.new_ones(self.num_heads, 1, self.axes - 1), torch.linalg.det(directions).sign()[:, None, None]), dim=-1
         )
-        weight = (directions.unsqueeze(-1) * ladder).flatten(-2)  # [H, A, directions * ladder]
+        weight = (directions.unsqueeze(-1) * inv_freq).flatten(-2)  # [H, A, directions * frequencies]
         with torch.no_grad():
             self.weight.copy_(weight.transpose(0, 1))
 

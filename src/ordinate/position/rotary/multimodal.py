@@ -1,6 +1,6 @@
-"""Multimodal rotary encoding: one ladder of frequencies over the head, its pairs given to time, height and width.
+"""Multimodal rotary encoding: one frequency schedule over the head, its pairs given to time, height and width.
 
-For text, where all axes agree, it is plain `Rotary`. It stands apart from the axial encodings because the ladder runs over the
+For text, where all axes agree, it is plain `Rotary`. Unlike the axial encodings it has one schedule over the
 whole head, whichever axis a pair belongs to. Sources: Wang et al. 2024, arXiv 2409.12191 (Qwen2-VL); Bai et al. 2025, arXiv
 2511.21631 (Qwen3-VL, interleaved).
 """
@@ -43,13 +43,13 @@ def axis_of_pairs(sections: Sequence[int], arrangement: Arrangement = "contiguou
         return tuple(axis for axis, section in enumerate(sections) for _ in range(section))
     if arrangement == "interleaved":
         placed = [pair % count if pair < count * sections[pair % count] else 0 for pair in range(total)]
-        found = tuple(placed.count(axis) for axis in range(count))
-        if found != tuple(sections):
+        fitting = tuple(placed.count(axis) for axis in range(count))
+        if fitting != tuple(sections):
             raise ArgumentError(
                 "sections",
-                expected="an interleaving that has room for every section",
-                got=f"{tuple(sections)}, of which {found} pairs find a place",
-                hint=f"a model trained with it has sections {found} in truth: pass those",
+                expected="an interleaving in which every section fits",
+                got=f"{tuple(sections)}, of which {fitting} pairs find a place",
+                hint=f"a model trained with it has sections {fitting} in truth: pass those",
             )
         return tuple(placed)
     if arrangement != "alternating":
@@ -80,7 +80,7 @@ class MultimodalRotary(AxisRotary):
         arrangement: which pairs are whose, see `axis_of_pairs`. It is about axes, not about channels: Qwen3-VL has
             arrangement "interleaved" with layout "half".
         rotary_dim: how many channels turn, even; by default all.
-        base: of the ladder of frequencies, above 1.
+        base: of the frequency schedule, above 1.
         scaling: a record of `ordinate.position.frequencies` that does not depend on length, or None.
 
     Raises:
@@ -139,7 +139,7 @@ class MultimodalRotary(AxisRotary):
     axes = property(lambda self: len(self._sections), doc="Numbers in a position.")
     arrangement = property(lambda self: self._arrangement, doc="Which pairs are whose.")
     rotary_dim = property(lambda self: self._rotary_dim, doc="Channels that turn.")
-    base = property(lambda self: self._base, doc="Base of the ladder of frequencies.")
+    base = property(lambda self: self._base, doc="Base of the frequency schedule.")
     scaling = property(lambda self: self._scaling, doc="How the frequencies are scaled, or None.")
 
     def rotation(self, positions: Tensor, *, dtype: torch.dtype = torch.float32) -> PairRotation:

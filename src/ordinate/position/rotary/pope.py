@@ -35,7 +35,7 @@ class PoPE(QueryKeyEncoding):
     Args:
         head_dim: channels D of a head as it comes in, any number.
         num_heads: query heads H.
-        base: of the ladder of frequencies, above 1.
+        base: of the frequency schedule, above 1.
         phase_init: "zero", which the authors prefer for lengths beyond the trained one, or "uniform" in [-2 pi, 0].
 
     Raises:

@@ -50,9 +50,9 @@ class Rotary(RotaryEncoding):
         head_dim: channels D of a head.
         layout: "half" pairs (i, i + rotary_dim/2), "interleaved" pairs (2i, 2i + 1). A checkpoint fixes it, and the wrong one
             is silent, so there is no default.
-        rotary_dim: how many channels turn, even; the rest pass. By default all of them. Where the ladder keeps the whole
+        rotary_dim: how many channels turn, even; the rest pass. By default all of them. Where the exponents keep the whole
             head's denominator (Gemma 4), leave this out and scale with `Proportional`.
-        base: of the ladder of frequencies, above 1 (rope_theta in most configs).
+        base: of the frequency schedule, above 1 (rope_theta in most configs).
         scaling: a record of `ordinate.position.frequencies`, or None.
         rotated_channels: where fewer turn than there are, the "first" of the head, or the "last" (DeepSeek-V2 and V3).
 
@@ -96,7 +96,7 @@ class Rotary(RotaryEncoding):
     head_dim = property(lambda self: self._head_dim, doc="Channels D of a head.")
     layout = property(lambda self: self._layout, doc="Which channels make a pair.")
     rotary_dim = property(lambda self: self._rotary_dim, doc="Channels that turn.")
-    base = property(lambda self: self._base, doc="Base of the ladder of frequencies.")
+    base = property(lambda self: self._base, doc="Base of the frequency schedule.")
     scaling = property(lambda self: self._scaling, doc="How the frequencies are scaled, or None.")
     rotated_channels = property(lambda self: self._rotated_channels, doc="Whether the first or the last channels turn.")
 
@@ -306,7 +306,7 @@ class Rotary(RotaryEncoding):
             self._warned = True
             warnings.warn(
                 f"a row of {longest} tokens passes the {self._scaling.claimed_context} that this LongRoPE was searched for; "
-                "its factors say nothing there (said once for this module)",
+                "its factors say nothing there (warned once for this module)",
                 stacklevel=4,
             )
 

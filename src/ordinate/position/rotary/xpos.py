@@ -34,13 +34,13 @@ class XPos(QueryKeyEncoding):
     same whatever the length of its row, and prefill equals decode. Factors are formed in float64 and rounded once with the
     angles. They leave the range of the working dtype at `reach(dtype)` positions from the centre: about 32,000 in float32 and
     bfloat16, 1,100 in float16, 280,000 in float64. Past that an error says so; a centre in the middle of the context doubles
-    the room.
+    the reach.
 
     Args:
         head_dim: channels D of a head.
         layout: which channels make a pair: "interleaved" (the authors') or "half".
         rotary_dim: how many channels turn, even; by default all.
-        base: of the ladder of frequencies, above 1.
+        base: of the frequency schedule, above 1.
         scale_base: positions over which the factor is applied once (512 in the paper).
         gamma: keeps the smallest z_i from 0 (0.4 in the paper).
         centre: the position with factor 1.
@@ -85,19 +85,19 @@ class XPos(QueryKeyEncoding):
     head_dim = property(lambda self: self._head_dim, doc="Channels D of a head.")
     layout = property(lambda self: self._layout, doc="Which channels make a pair.")
     rotary_dim = property(lambda self: self._rotary_dim, doc="Channels that turn.")
-    base = property(lambda self: self._base, doc="Base of the ladder of frequencies.")
+    base = property(lambda self: self._base, doc="Base of the frequency schedule.")
     scale_base = property(lambda self: self._scale_base, doc="Positions over which the factor is applied once.")
     gamma = property(lambda self: self._gamma, doc="What keeps the smallest factor from 0.")
     centre = property(lambda self: self._centre, doc="The position with factor 1.")
 
     def reach(self, dtype: torch.dtype) -> int:
-        """How far from the centre a position may be for inputs of `dtype`, with room for values up to a thousand.
+        """How far from the centre a position may be for inputs of `dtype`, for values up to a thousand.
 
         >>> XPos(64, layout="half").reach(torch.float32)
         32870
         """
-        room = -math.log(torch.finfo(dtype).tiny) - math.log(1000)
-        return int(room / -min(self._log_rates))
+        log_range = -math.log(torch.finfo(dtype).tiny) - math.log(1000)
+        return int(log_range / -min(self._log_rates))
 
     def rotate_query(self, query: Tensor, positions: Tensor) -> Tensor:
         """query [B, H, T, D] turned and scaled at positions [T] or [B, T]; worked in float32 or wider.

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ordinate.encodings import REGISTRY
+
 __all__ = ["CASES", "Case"]
 
 HEADS, HEAD_DIM = 2, 8
@@ -152,6 +154,14 @@ _ALL = [
     Case("leaky-rerope", "leaky-rerope", {"rotary": TURNED, "window": 4, "factor": 4.0}, positions=BEHIND, key_positions=KEYS),
     Case("dual-chunk", "dual-chunk", {"rotary": TURNED, "chunk": 4, "local": 2}, positions=BEHIND, key_positions=KEYS),
     Case("streaming-llm", "streaming-llm", {"rotary": TURNED, "sinks": 2, "window": 3}, positions=BEHIND, key_positions=KEYS),
+]
+
+_POSITIONS: dict[str, Sequence[Any]] = {"tokens": NEAR, "image": IMAGE, "time height width": TEXT_AND_IMAGE, "seconds": HOURS}
+# an encoding of the registry without a row above: its example
+_ALL += [
+    Case(row.name, row.name, row.example, positions=_POSITIONS[row.positions])
+    for row in REGISTRY.values()
+    if row.name not in {case.encoding for case in _ALL}
 ]
 
 CASES: dict[str, Case] = {case.id: case for case in _ALL}
