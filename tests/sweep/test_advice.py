@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from ordinate.errors import ArgumentError
-from ordinate.sweep.advice import Measured, Question, choose, measured
+from ordinate.sweep.advice import Measured, Question, advise, measured
 from ordinate.sweep.store import Store
 from ordinate.sweep.summary import summarise
 from ordinate.sweep.tables import to_json
@@ -37,11 +37,11 @@ def known(record: Make) -> Measured:
 
 
 def test_what_carries_in_the_measurements_is_named_and_what_does_not_is_not(known: Measured) -> None:
-    text = choose(Question(1000, 2000), known)
+    text = advise(Question(1000, 2000), known)
     assert "one of alibi if" in text.advice
     assert "which as it is trained does not carry here" in text.article
     assert "rope 2.50 to 3.00 (cut 0.50); alibi 2.50 to 2.52" in text.measured[0]
-    place = choose(Question(1000, 2000, need="place"), known)
+    place = advise(Question(1000, 2000, need="place"), known)
     assert "one of shaw if" in place.advice
     assert "ALiBi where extrapolation comes first" in place.article
     assert "not learned in that training, so not scored: none" in place.measured
@@ -49,17 +49,17 @@ def test_what_carries_in_the_measurements_is_named_and_what_does_not_is_not(know
 
 
 def test_a_need_that_nothing_meets_or_nobody_measured_is_told(known: Measured) -> None:
-    found = choose(Question(1000, 4000, need="recall"), known)
+    found = advise(Question(1000, 4000, need="recall"), known)
     assert found.advice.startswith("Train at 4,000 tokens")
     assert found.measured == ("nothing about lookup was measured: run `ordinate sweep`",)
 
 
 def test_within_the_trained_length_nothing_is_ranked(known: Measured) -> None:
-    assert choose(Question(2048, 2048), known).advice.startswith("RoPE as it is")
+    assert advise(Question(2048, 2048), known).advice.startswith("RoPE as it is")
 
 
 def test_a_trained_model_is_extended_with_a_beta_fast_that_fits_its_context(known: Measured) -> None:
-    short, long = (choose(Question(trained, 4 * trained, extend=True), known) for trained in (64, 4096))
+    short, long = (advise(Question(trained, 4 * trained, extend=True), known) for trained in (64, 4096))
     assert "YaRN by 4 with beta_fast 4 and a short fine-tune at 256 tokens" in short.advice
     assert any("beta_fast 32 assumes" in reason for reason in short.reasons)
     assert "beta_fast 32" in long.advice
@@ -68,17 +68,17 @@ def test_a_trained_model_is_extended_with_a_beta_fast_that_fits_its_context(know
 
 
 def test_a_cache_that_is_too_small_decides_before_the_encoding_does(known: Measured) -> None:
-    found = choose(Question(2048, 8192, cache_tokens=1024), known)
+    found = advise(Question(2048, 8192, cache_tokens=1024), known)
     assert found.advice.startswith("Cut the context to the last 1,024 tokens, with the first few kept as sinks")
-    assert choose(Question(2048, 8192, cache_tokens=9000), known).advice != found.advice
+    assert advise(Question(2048, 8192, cache_tokens=9000), known).advice != found.advice
 
 
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"trained": 0, "needed": 5}, "--trained: expected at least 1 token"),
-        ({"trained": 5, "needed": -1}, "--needed: expected at least 1 token"),
-        ({"trained": 5, "needed": 5, "cache_tokens": 0}, "--cache-tokens: expected at least 1 token"),
+        ({"trained": 0, "needed": 5}, "--trained: expected an integer of at least 1"),
+        ({"trained": 5, "needed": -1}, "--needed: expected an integer of at least 1"),
+        ({"trained": 5, "needed": 5, "cache_tokens": 0}, "--cache-tokens: expected an integer of at least 1"),
         ({"trained": 5, "needed": 5, "need": "speed"}, "--need: expected one of text, recall, place"),
     ],
 )
@@ -103,16 +103,16 @@ def test_the_results_in_the_package_are_those_of_the_default_sweep_and_say_where
     assert "seeds" in kept.source
     assert "torch" in kept.source
     for need in ("text", "recall", "place"):
-        assert choose(Question(2048, 8192, need=need), kept).advice
+        assert advise(Question(2048, 8192, need=need), kept).advice
 
 
 def test_an_answer_does_not_wait_for_torch() -> None:
-    script = "import sys; from ordinate.sweep.advice import *; choose(Question(64, 128), measured()); "
+    script = "import sys; from ordinate.sweep.advice import *; advise(Question(64, 128), measured()); "
     script += "print('torch' in sys.modules)"
     told = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert told.stdout.strip() == "False"
 
 
 def test_an_answer_is_plain_json(known: Measured) -> None:
-    told = choose(Question(1000, 2000), known).to_dict()
+    told = advise(Question(1000, 2000), known).to_dict()
     assert json.loads(json.dumps(told)) == told

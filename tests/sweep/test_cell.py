@@ -54,7 +54,7 @@ def test_lengths_that_are_no_rising_multiples_are_refused(lengths: tuple[int, ..
 def test_sizes_that_do_not_fit_are_refused() -> None:
     with pytest.raises(ArgumentError, match="dim: expected an even number of channels for each of 4 heads, got 36"):
         Cell("k-back", "rope", 0, dim=36)
-    with pytest.raises(ArgumentError, match="steps: expected at least 1, got 0"):
+    with pytest.raises(ArgumentError, match="steps: expected an integer of at least 1, got 0"):
         Cell("k-back", "rope", 0, steps=0)
     with pytest.raises(ArgumentTypeError, match="layers: expected a whole number, got float"):
         Cell("k-back", "rope", 0, layers=2.0)  # type: ignore[arg-type]

@@ -45,7 +45,7 @@ def test_changes_leave_what_is_not_named() -> None:
 
 
 def test_nothing_to_do_is_refused() -> None:
-    with pytest.raises(ArgumentError, match="seeds: expected at least 1"):
+    with pytest.raises(ArgumentError, match="seeds: expected an integer of at least 1"):
         QUICK.but(seeds=0).cells()
     with pytest.raises(ArgumentError, match="encodings: expected each once"):
         QUICK.but(encodings=("rope", "rope")).cells()

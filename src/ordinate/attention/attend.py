@@ -77,7 +77,7 @@ def attend(
         query_positions: [T] or [B, T]; needed by encodings and by position-aware masks. Where the encoding has several axes,
             [T, A] or [B, T, A]; a causal mask then goes by the order in which they are read.
         key_positions: [S] or [B, S], of every key, cached ones included; by default those of the queries, where T equals S.
-        encoding: one encoding of any face, or a sequence of them. One that rotates turns queries and keys; one that biases is
+        encoding: one encoding of any kind, or a sequence of them. One that rotates turns queries and keys; one that biases is
             added to the scaled scores; one that adds to embeddings is added to queries and keys but not to values, as in DETR
             (Carion et al. 2020, arXiv 2005.12872), its width being D, or H D and G D side by side. To add it to embeddings as
             in Vaswani et al. 2017, do so before the projections and pass nothing here.

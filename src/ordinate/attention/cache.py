@@ -1,9 +1,9 @@
 """`KVCache`: keys, values and positions of the tokens seen so far, for one layer or for all layers of a model.
 
-Positions are part of it, so a query can be told how far each key lies; rows may have different lengths, and padding never gets
-in. A cache never overflows or wraps in silence: without a window a token too many is an error or, where asked for, growth by
-doubling; with a window the oldest tokens leave, and a chunk sees exactly what its tokens would have seen one by one.
-Sources: Shazeer 2019, arXiv 1911.02150 (incremental decoding); Xiao et al. 2023, arXiv 2309.17453 (sinks).
+Positions are part of it, so that it is known how far each key is from a query; rows may have different lengths, and padding
+never gets in. A cache never overflows or wraps in silence: without a window a token too many is an error or, where asked for,
+growth by doubling; with a window the oldest tokens leave, and a chunk sees exactly what its tokens would have seen one by
+one. Sources: Shazeer 2019, arXiv 1911.02150 (incremental decoding); Xiao et al. 2023, arXiv 2309.17453 (sinks).
 """
 
 from __future__ import annotations
@@ -205,7 +205,7 @@ class KVCache:
                     name,
                     expected=f"a tensor [B G T D] with B={store.shape[0]}, G={store.shape[1]}, D={store.shape[-1]}",
                     got=f"shape {tuple(new.shape)}",
-                    hint="the cache was made for another batch or model: make one for this",
+                    hint="make one for this batch and model",
                 )
             if new.requires_grad and torch.is_grad_enabled():
                 raise RefusedError(
@@ -234,7 +234,7 @@ class KVCache:
             )
 
     def open(self, positions: Tensor, *, tokens: int | None = None, token_mask: Tensor | None = None) -> Chunk:
-        """Find room for new tokens in all layers: then `write` each layer, then `close`. Raises as `append`.
+        """Assign slots to new tokens in all layers: then `write` each layer, then `close`. Raises as `append`.
 
         Args:
             positions, token_mask: as in `append`.
@@ -287,7 +287,7 @@ class KVCache:
         return CacheView(self._keys[layer][:, :, :cached], self._values[layer][:, :, :cached], positions[:, :cached], visible)
 
     def reset(self) -> None:
-        """Forget every token; the room stays."""
+        """Forget every token; the memory stays."""
         self._open = None
         old = self._positions
         self._positions = CachePositions(
@@ -402,10 +402,10 @@ class KVCache:
         self._keys, self._values = [change(layer) for layer in self._keys], [change(layer) for layer in self._values]
 
     def __repr__(self) -> str:
-        room = (
+        size = (
             f"window_keys={self.window_keys}, sink_keys={self.sink_keys}" if self.window_keys else f"capacity={self.capacity}"
         )
         return (
-            f"KVCache({self.batch}, {self._keys[0].shape[1]}, {self._keys[0].shape[3]}, {room}, "
+            f"KVCache({self.batch}, {self._keys[0].shape[1]}, {self._keys[0].shape[3]}, {size}, "
             f"num_layers={self.num_layers}, dtype={self.dtype}, num_cached={self.num_cached})"
         )

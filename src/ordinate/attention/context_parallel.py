@@ -29,7 +29,7 @@ Group: TypeAlias = "torch.distributed.ProcessGroup"
 def gather_over(group: Group) -> Callable[[Tensor, int], Tensor]:
     """What joins a tensor with those of the other processes of `group`, by rank, along an axis: (tensor, axis) -> tensor.
 
-    Every process must hold as many tokens. The gradient of what a process holds is the sum over what all made of it, so a loss
+    Every process must hold as many tokens. The gradient of a process's tensor is summed over what all make of it, so a loss
     that each process takes over its own tokens adds up: parameters' gradients are then summed over the group, as with data
     parallelism.
 

@@ -1,10 +1,11 @@
 """Attention by torch's FlexAttention: encodings and masks as functions of one pair of tokens, compiled into one kernel.
 
-Nothing of size [T, S] is made. Which blocks of 128 by 128 pairs are hidden, visible or mixed is found one strip of queries at a
-time. FlexAttention without compilation would form all scores, so the call is always compiled, and where that fails it raises.
+Nothing of size [T, S] is made. Which blocks of 128 by 128 pairs are hidden, visible or mixed is worked out one strip of
+queries at a time. FlexAttention without compilation would form all scores, so the call is always compiled, and where that
+fails it raises.
 
-The kernel is compiled for fixed shapes: torch 2.13's CPU kernel does not build for varying ones (its C++ names a variable that
-it never declares). Tokens are filled up to one of four lengths an octave, so that few kernels serve all lengths.
+The kernel is compiled for fixed shapes: torch 2.13's CPU kernel does not build for varying ones (its C++ names a variable
+that it never declares). Tokens are filled up to one of four lengths an octave, so that few kernels serve all lengths.
 
 Source: Dong et al. 2024, arXiv 2412.05496 (FlexAttention); `torch.nn.attention.flex_attention`.
 """
@@ -199,7 +200,7 @@ def _within(keys: Tensor, rule: MaskMod | None) -> MaskMod:
 def _mask_mod(mask: Mask, positions: tuple[Tensor, Tensor], filled: tuple[int, int]) -> MaskMod:
     """The rule for one pair of tokens."""
 
-    def made(rule: Mask) -> MaskMod:
+    def of(rule: Mask) -> MaskMod:
         return _mask_mod(rule, positions, filled)
 
     match mask:
@@ -221,13 +222,13 @@ def _mask_mod(mask: Mask, positions: tuple[Tensor, Tensor], filled: tuple[int, i
             real = one_position(_fill(key_mask.bool(), filled[1]))
             return lambda batch, head, query, key: real(batch, key)
         case Both(first, second):
-            one, other = made(first), made(second)
+            one, other = of(first), of(second)
             return lambda batch, head, query, key: one(batch, head, query, key) & other(batch, head, query, key)
         case Either(first, second):
-            one, other = made(first), made(second)
+            one, other = of(first), of(second)
             return lambda batch, head, query, key: one(batch, head, query, key) | other(batch, head, query, key)
         case Not(rule):
-            inverted = made(rule)
+            inverted = of(rule)
             return lambda batch, head, query, key: ~inverted(batch, head, query, key)
     raise RefusedError(
         "mask",

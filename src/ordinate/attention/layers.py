@@ -163,7 +163,7 @@ class MultiHeadAttention(nn.Module):
             positions: of x, [T] or [B, T] (with the encoding's axes last, where it has some).
             memory: [B, S, memory_dim], for cross-attention; or None, where `cache` holds it (see `remember`).
             memory_positions: [S] or [B, S], where the encoding or the mask needs them.
-            mask: which keys are visible. In cross-attention it covers the memory; with a cache, every key held.
+            mask: which keys are visible. In cross-attention it covers the memory; with a cache, every key in it.
             token_mask: self-attention: bool [B, T], true where x is a real token. Padding is hidden, and kept out of the cache.
             cache: self-attention: keys and values of earlier tokens; those of x go in. Under no_grad or inference_mode.
             return_weights: also return the weights [B, H, T, S].

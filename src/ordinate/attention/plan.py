@@ -94,7 +94,7 @@ class AttentionPlan:
         self.scoring = tuple(one for one in encodings if acts_on_scores(one))
         self.rotation, self.extend, self.close = rotation, extend, close
         self.order = mask_order(query_positions, key_positions, mask, position_axes(encodings))
-        self.plain = not self.scoring and impl in ("auto", "sdpa") and not return_weights  # the kernel does all of it
+        self.plain = len(self.scoring) == 0 and impl in ("auto", "sdpa") and not return_weights  # the kernel does all of it
         self.visibility = Visibility()
         self._bias: Tensor | None = None
         if impl not in ("blocked", "flex"):

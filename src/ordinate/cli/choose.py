@@ -28,11 +28,10 @@ def choose(
 ) -> None:
     """Say which position encoding suits, from measurements and papers, with the article's advice beside it where it differs.
 
-    What is not given is asked for in a terminal. Exit 0, or 2 for wrong use.
+    In a terminal, what is left out is asked for. Exit 0, or 2 for wrong use.
     """
     from ordinate.errors import ArgumentError
-    from ordinate.sweep.advice import NEEDS, Question, measured
-    from ordinate.sweep.advice import choose as advise
+    from ordinate.sweep.advice import NEEDS, Question, advise, measured
 
     asking = sys.stdin.isatty() and not as_json
     if trained is None or needed is None:
@@ -45,8 +44,8 @@ def choose(
     if extend is None:
         extend = typer.confirm("Is a RoPE model trained already", default=False, err=True) if asking else False
     if need is None:
-        told = "; ".join(f"{name}: {what}" for name, what in NEEDS.items())
-        need = typer.prompt(f"What is needed most ({told})", default="text", err=True) if asking else "text"
+        options = "; ".join(f"{name}: {what}" for name, what in NEEDS.items())
+        need = typer.prompt(f"What is needed most ({options})", default="text", err=True) if asking else "text"
     if cache_tokens is None and asking:
         cache_tokens = typer.prompt("Tokens whose cache fits", default=needed, type=int, err=True)
     question = Question(trained, needed, extend=extend, need=need, cache_tokens=cache_tokens)

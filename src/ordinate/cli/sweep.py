@@ -83,11 +83,11 @@ def sweep(
             mine = share(cells, shard)
         _run(mine, store, corpus=corpus, jobs=jobs, engine=engine, address=address)
         records = store.read(cells)
-    _tell(records, as_json=as_json, csv=csv, figures=figures)
+    _report(records, as_json=as_json, csv=csv, figures=figures)
 
 
-def _names(given: Sequence[str] | None) -> tuple[str, ...] | None:
-    return tuple(given) if given else None
+def _names(names: Sequence[str] | None) -> tuple[str, ...] | None:
+    return tuple(names) if names else None
 
 
 def _factors(test: str | None, length: int | None) -> tuple[int, ...] | None:
@@ -119,7 +119,7 @@ def _cells(preset: Preset, corpus: Path | None) -> list[Cell]:
     text = read_corpus(corpus) if preset.reads_text else None
     cells = preset.cells(text.digest if text else "")
     for task, trained, tested in sorted({(cell.task, cell.train_length, cell.test_lengths) for cell in cells}):
-        made = make_task(task, trained, tested[-1], text)
+        make_task(task, trained, tested[-1], text)
         if task == "text" and text is not None and len(text.train) < preset.batch_rows * trained:
             from ordinate.errors import ArgumentError
 
@@ -129,7 +129,6 @@ def _cells(preset: Preset, corpus: Path | None) -> list[Cell]:
                 got=f"{len(text.train)} in {text.name}",
                 hint="give a longer text",
             )
-        del made
     return cells
 
 
@@ -145,15 +144,15 @@ def _run(
         typer.echo(f"{there} of {len(cells)} cells are in {store.folder} already", err=True)
     finished = there
     try:
-        with bar("cells") as told:
-            told(there, len(cells))
+        with bar("cells") as report:
+            report(there, len(cells))
 
-            def tell(record: dict[str, Any]) -> None:
+            def advance(record: dict[str, Any]) -> None:
                 nonlocal finished
                 finished += 1
                 settings = record["settings"]
                 name = f"{settings['task']} {settings['encoding']} seed {settings['seed']}"
-                told(finished, len(cells), name)
+                report(finished, len(cells), name)
 
             run_cells(
                 cells,
@@ -162,7 +161,7 @@ def _run(
                 jobs=jobs,
                 engine=engine,
                 address=address,
-                done=tell,
+                done=advance,
             )
     except KeyboardInterrupt:
         typer.echo(
@@ -172,7 +171,7 @@ def _run(
         raise typer.Exit(130) from None
 
 
-def _tell(records: Sequence[dict[str, Any]], *, as_json: bool, csv: Path | None, figures: Path | None) -> None:
+def _report(records: Sequence[dict[str, Any]], *, as_json: bool, csv: Path | None, figures: Path | None) -> None:
     from ordinate.atomic_io import atomic_write
     from ordinate.cli.tables import answer_json
     from ordinate.sweep.summary import summarise
@@ -210,21 +209,21 @@ def _print(
 
     for table in tables:
         better = "more is better" if table.higher_is_better else "less is better"
-        shown = grid(*headings(table))
+        grid_table = grid(*headings(table))
         for line in table.lines:
-            shown.add_row(*map(escape, line_cells(table, line)))
+            grid_table.add_row(*map(escape, line_cells(table, line)))
         chance = "" if not table.chance else f", chance {table.chance[table.lengths[-1]]:.2f}"
         heading = f"[bold]{table.task}[/], {table.unit} ({better}{chance}), trained at {table.train_length}: {table.model}"
-        answer(Text.from_markup(heading), shown, *(Text(f"  {note}", style="dim") for note in notes(table)), Text(""))
+        answer(Text.from_markup(heading), grid_table, *(Text(f"  {note}", style="dim") for note in notes(table)), Text(""))
     for title, (columns, rows) in (
         ("A trained rotary model stretched, bits per byte (less is better)", extension),
         ("The position, read by a linear probe out of a model without encodings, held-out R²", probe),
     ):
         if rows:
-            shown = grid(*columns)
+            grid_table = grid(*columns)
             for row in rows:
-                shown.add_row(*map(escape, row))
-            answer(Text(title, style="bold"), shown, Text(""))
+                grid_table.add_row(*map(escape, row))
+            answer(Text(title, style="bold"), grid_table, Text(""))
     for warning in dict.fromkeys(said for r in records for said in r["result"].get("warnings", [])):
         answer(Text(f"note: {warning}", style="dim"))
     if tables:

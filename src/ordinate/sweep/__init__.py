@@ -1,6 +1,6 @@
 """Train short, test long: a small decoder with each encoding, trained at one length and tested at many.
 
-`ordinate sweep` is this room's command. `presets` and `cell` say what is run and import no torch; `measure.run_cell` turns
+`ordinate sweep` is the command. `presets` and `cell` say what is run and import no torch; `measure.run_cell` turns
 the settings of one cell into its record; `store` keeps records, `engine` runs cells wherever there are processors, `summary`,
 `tables` and `figures` show what came out.
 """

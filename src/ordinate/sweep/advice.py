@@ -13,6 +13,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from ordinate.arguments import check_integer, did_you_mean
 from ordinate.errors import ArgumentError
 from ordinate.frequencies import YaRN
 from ordinate.sweep.beta_fast import beta_fast_warning, fitting_beta_fast
@@ -20,7 +21,7 @@ from ordinate.sweep.store import Store
 from ordinate.sweep.summary import summarise
 from ordinate.sweep.tables import to_json
 
-__all__ = ["NEEDS", "Answer", "Measured", "Question", "choose", "measured"]
+__all__ = ["NEEDS", "Answer", "Measured", "Question", "advise", "measured"]
 
 NEEDS = {
     "text": "the next word is mostly decided by what is near",
@@ -57,10 +58,11 @@ class Question:
 
     def __post_init__(self) -> None:
         for name, value in (("--trained", self.trained), ("--needed", self.needed), ("--cache-tokens", self.cache_tokens)):
-            if value is not None and value < 1:
-                raise ArgumentError(name, expected="at least 1 token", got=value, hint="give a length")
+            if value is not None:
+                check_integer(name, value, minimum=1)
         if self.need not in NEEDS:
-            raise ArgumentError("--need", expected=f"one of {', '.join(NEEDS)}", got=self.need, hint="spell it so")
+            hint = did_you_mean(self.need, NEEDS)
+            raise ArgumentError("--need", expected=f"one of {', '.join(NEEDS)}", got=self.need, hint=hint)
 
     @property
     def factor(self) -> float:
@@ -82,8 +84,8 @@ class Measured:
 
     def table(self, task: str) -> Mapping[str, Any] | None:
         """The table of a task, the one with most seeds scored where there are several."""
-        found = [one for one in self.tables if one["task"] == task]
-        return max(found, key=_seeds_scored) if found else None
+        tables = [one for one in self.tables if one["task"] == task]
+        return max(tables, key=_seeds_scored) if tables else None
 
 
 @dataclass(frozen=True)
@@ -131,11 +133,11 @@ def measured(folder: Path | None = None) -> Measured:
     return Measured(kept["tables"], kept["source"])
 
 
-def choose(question: Question, known: Measured) -> Answer:
+def advise(question: Question, known: Measured) -> Answer:
     """The advice for a question, from what was measured.
 
     >>> known = Measured([], "nothing")
-    >>> choose(Question(2048, 1024), known).advice
+    >>> advise(Question(2048, 1024), known).advice
     'RoPE as it is: the model never sees a longer row than it was trained on.'
     """
     quotes = _quotes(question, known)
@@ -229,15 +231,15 @@ def _carrying(question: Question, known: Measured) -> list[str]:
     if table is None:
         return []
     length = _nearest(table, question.factor)
-    found = []
+    carrying = []
     for line in table["encodings"]:
         at, here = line["lengths"][length]["last"], line["lengths"][str(table["train_length"])]["last"]
         if at is None or here is None:
             continue
         chance = table["chance"][length]
         if abs(at["mean"] - here["mean"]) <= 0.1 * abs(chance - here["mean"]) or _better(table, at["mean"], here["mean"]):
-            found.append(str(line["encoding"]))
-    return found
+            carrying.append(str(line["encoding"]))
+    return carrying
 
 
 def _quotes(question: Question, known: Measured) -> tuple[str, ...]:

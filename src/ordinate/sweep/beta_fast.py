@@ -25,7 +25,7 @@ def fitting_beta_fast(train_length: int) -> float:
 
 
 def beta_fast_warning(scaling: YaRN) -> str | None:
-    """What to tell of a YaRN whose beta_fast assumes more context than there was, or None.
+    """A warning about a YaRN whose beta_fast assumes more context than there was, or None.
 
     >>> beta_fast_warning(YaRN(4.0, 64))
     'beta_fast 32 assumes pairs that turn 32 times in the trained context, but in 64 tokens the fastest turns 10 times: every pair is interpolated; 4 fits'

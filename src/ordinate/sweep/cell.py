@@ -14,7 +14,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from ordinate.errors import ArgumentError, ArgumentTypeError
+from ordinate.arguments import check_integer, did_you_mean
+from ordinate.errors import ArgumentError
 
 __all__ = ["FORMAT", "STUDIES", "Cell", "check_lengths"]
 
@@ -70,42 +71,39 @@ class Cell:
         object.__setattr__(self, "test_lengths", tuple(self.test_lengths))
         object.__setattr__(self, "learning_rates", tuple(self.learning_rates))
         if self.study not in STUDIES:
-            raise ArgumentError("study", expected=f"one of {', '.join(STUDIES)}", got=self.study, hint="spell it so")
+            hint = did_you_mean(self.study, STUDIES)
+            raise ArgumentError("study", expected=f"one of {', '.join(STUDIES)}", got=self.study, hint=hint)
         for name in ("train_length", "layers", "dim", "heads", "steps", "batch_rows", "tested_rows"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int):
-                raise ArgumentTypeError(name, expected="a whole number", got=type(value).__name__, hint="pass an int")
-            if value < 1:
-                raise ArgumentError(name, expected="at least 1", got=value, hint="raise it")
+            check_integer(name, getattr(self, name), minimum=1)
         if self.dim % (2 * self.heads):
-            raise ArgumentError(
-                "dim", expected=f"an even number of channels for each of {self.heads} heads", got=self.dim, hint="change one"
-            )
+            raise ArgumentError("dim", expected=f"an even number of channels for each of {self.heads} heads", got=self.dim)
         if not self.learning_rates or not all(0 < rate < 1 for rate in self.learning_rates):
-            raise ArgumentError("learning_rates", expected="rates in (0, 1)", got=self.learning_rates, hint="0.003 is usual")
+            raise ArgumentError("learning_rates", expected="rates above 0 and below 1", got=self.learning_rates)
         check_lengths(self.train_length, self.test_lengths)
 
     @property
     def key(self) -> str:
         """The name of the cell: 24 hexadecimal digits of the hash of its settings and of the format."""
-        told = json.dumps({"format": FORMAT, **self.to_dict()}, sort_keys=True, separators=(",", ":"))
-        return hashlib.sha256(told.encode()).hexdigest()[:24]
+        settings = json.dumps({"format": FORMAT, **self.to_dict()}, sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(settings.encode()).hexdigest()[:24]
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON types; `from_dict` takes it back."""
         return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
 
     @classmethod
-    def from_dict(cls, told: Mapping[str, Any]) -> Cell:
-        """The record that `to_dict` told.
+    def from_dict(cls, settings: Mapping[str, Any]) -> Cell:
+        """The cell that `to_dict` described.
 
         Raises:
             ArgumentError: other fields.
         """
         names = {field.name for field in fields(cls)}
-        if set(told) != names:
-            raise ArgumentError("settings", expected=f"the fields {sorted(names)}", got=sorted(told), hint="run the cell again")
-        return cls(**told)
+        if set(settings) != names:
+            raise ArgumentError(
+                "settings", expected=f"the fields {sorted(names)}", got=sorted(settings), hint="run the cell again"
+            )
+        return cls(**settings)
 
 
 def check_lengths(train_length: int, test_lengths: tuple[int, ...]) -> None:

@@ -1,4 +1,4 @@
-"""Text to train on: the bytes of the running Python's own standard library, or of any file or folder that is given.
+"""Text to train on: the bytes of the running Python's own standard library, or of any file or folder of yours.
 
 Every machine that runs this package has the first, it is real, and nobody has to download it. Files are read in a fixed order
 and each goes whole into one split, so no file is trained and tested on; a single file is cut in three. Bytes are the tokens:
@@ -49,8 +49,8 @@ class Corpus:
 
     def split(self, name: str) -> Tensor:
         """The bytes of "train", "validation" or "test"."""
-        found: Tensor = getattr(self, name)
-        return found
+        part: Tensor = getattr(self, name)
+        return part
 
 
 def read_corpus(path: str | Path | None = None) -> Corpus:
@@ -79,16 +79,16 @@ def _read(path: str | None) -> Corpus:
         root = Path(sysconfig.get_path("stdlib"))
         files = [file for file in _files(root, _NOT_TEXT) if file.suffix == ".py"]
         return _by_file(f"the standard library of Python {platform.python_version()}", root, files)
-    given = Path(path)
+    source = Path(path)
     try:
-        if given.is_file():
-            return _cut(given.name, given.read_bytes())
-        if not given.is_dir():
+        if source.is_file():
+            return _cut(source.name, source.read_bytes())
+        if not source.is_dir():
             raise MissingDataError("--corpus", expected="a file or a folder", got=path, hint="check the path, or leave it out")
-        files = _files(given)
+        files = _files(source)
         if len(files) < _FEWEST_FILES:
-            return _cut(given.name, b"\n".join(file.read_bytes() for file in files))
-        return _by_file(given.name, given, files)
+            return _cut(source.name, b"\n".join(file.read_bytes() for file in files))
+        return _by_file(source.name, source, files)
     except OSError as problem:
         if isinstance(problem, MissingDataError):
             raise
@@ -97,11 +97,11 @@ def _read(path: str | None) -> Corpus:
 
 def _files(root: Path, left_out: frozenset[str] = frozenset()) -> list[Path]:
     """Every file under `root` in one order on every machine; hidden ones and folders of these names are left out."""
-    found = []
+    paths = []
     for folder, names, files in os.walk(root):
         names[:] = sorted(name for name in names if not name.startswith(".") and name not in left_out)
-        found += [Path(folder, name) for name in files if not name.startswith(".")]
-    return sorted((file for file in found if file.is_file()), key=lambda file: file.relative_to(root).as_posix())
+        paths += [Path(folder, name) for name in files if not name.startswith(".")]
+    return sorted((file for file in paths if file.is_file()), key=lambda file: file.relative_to(root).as_posix())
 
 
 def _by_file(name: str, root: Path, files: Sequence[Path]) -> Corpus:

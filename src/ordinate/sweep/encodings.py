@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from ordinate.arguments import did_you_mean
 from ordinate.encodings import registry_row
 from ordinate.errors import ArgumentError, OrdinateError, RefusedError, UnknownNameError
 from ordinate.frequencies import Proportional, Scaling
@@ -75,8 +76,8 @@ def _one(encoding: str, scaling: Scaling | None = None, **settings: Any) -> Call
     """One encoding of the catalogue; a setting may be a function of the shape."""
 
     def specs(shape: Shape) -> list[PositionSpec]:
-        made = {name: value(shape) if callable(value) else value for name, value in settings.items()}
-        return [PositionSpec(encoding, made, scaling)]
+        values = {name: value(shape) if callable(value) else value for name, value in settings.items()}
+        return [PositionSpec(encoding, values, scaling)]
 
     return specs
 
@@ -129,7 +130,7 @@ def _factor(shape: Shape) -> float:
     return shape.longest / shape.train_length
 
 
-# settings that names do not tell, so that what is far away stands as near as in training
+# settings that no name implies, chosen so that what is far away appears as near as in training
 _FURTHER: Mapping[str, Callable[[Shape], dict[str, Any]]] = {
     "dape": lambda shape: {"base": {"encoding": "kerple", "settings": {"num_heads": shape.heads}}},
     "stepped-temperature": lambda shape: {"step_tokens": shape.train_length, "strength": 0.1},
@@ -181,7 +182,7 @@ def entry(name: str) -> Entry:
             "encoding",
             expected=f"one of {', '.join(ENCODINGS)}; or of the catalogue: {', '.join(others)}; or module:object",
             got=name,
-            hint="spell it so",
+            hint=did_you_mean(name, [*ENCODINGS, *CATALOGUE]),
         )
     settings = _FURTHER.get(name, lambda shape: _filled(CATALOGUE[name], shape))
     return Entry(name, "of the catalogue", lambda shape: [PositionSpec(name, settings(shape))])
@@ -200,7 +201,7 @@ def make(name: str, shape: Shape) -> list[nn.Module]:
     if ":" in name and name not in ENCODINGS:
         kind = _import(name)
         made = kind(**_filled(kind, shape)) if isinstance(kind, type) or inspect.isfunction(kind) else kind
-        if not any(hasattr(made, face) for face in ("encode", "rotate", "rotate_query", "bias", "scores")):
+        if not any(hasattr(made, method) for method in ("encode", "rotate", "rotate_query", "bias", "scores")):
             raise RefusedError(
                 "encoding",
                 expected="an object with encode, rotate, rotate_query, bias or scores (ordinate.position.protocols)",

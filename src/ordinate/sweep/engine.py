@@ -65,7 +65,7 @@ def run_cells(
         jobs: processes beside each other, by default one a core, or what the cluster has.
         engine: one of `ENGINES`.
         address: of the cluster's scheduler; None starts dask or ray on this machine.
-        done: told each new record.
+        done: called with each new record.
 
     Returns:
         How many were missing at the start.

@@ -78,34 +78,34 @@ def evaluate(
         nearest learned vector in the place of the missing one), `temperature` where it is tuned, and `depth`, the accuracy by
         parts of the context from its beginning, where the task asks for one place.
     """
-    found: dict[str, dict[str, Any]] = {}
+    scores: dict[str, dict[str, Any]] = {}
     generator = torch.Generator().manual_seed(seed + 5)
     shortest = lengths[0]
     for length in lengths:
         rows = task.rows(count, length, seed, "test")
-        told: dict[str, Any] = {"last": None, "whole": None, "cut": None, "beyond": False}
+        result: dict[str, Any] = {"last": None, "whole": None, "cut": None, "beyond": False}
         positions = draw_positions(row, length, longest, generator)
         if row.tuned_temperature:
-            told["temperature"] = _tuned(model, task, length, seed, count=max(4, count // 8))
-        with _at_temperature(model, told.get("temperature", 1.0)):
+            result["temperature"] = _tuned(model, task, length, seed, count=max(4, count // 8))
+        with _at_temperature(model, result.get("temperature", 1.0)):
             if row.table is not None and length > shortest:
-                told["beyond"] = True
+                result["beyond"] = True
                 with table_as_if(model, row, length):
                     clamped = positions.clamp_max(shortest - 1) if row.table == "positions" else positions
                     scored = score(model, task, rows, clamped)
-                told["clamped"] = scored.last
+                result["clamped"] = scored.last
             else:
                 scored = score(model, task, rows, positions)
-                told["last"], told["whole"] = scored.last, scored.whole
+                result["last"], result["whole"] = scored.last, scored.whole
         if length == shortest:
-            told["cut"] = told["last"]
+            result["cut"] = result["last"]
         else:
             at = draw_positions(row, shortest, longest, generator)
-            told["cut"] = score(model, task, rows.cut(shortest), at).last
-        if rows.depths is not None and not told["beyond"]:
-            told["depth"] = depth_scores(scored, rows, task)
-        found[str(length)] = told
-    return found
+            result["cut"] = score(model, task, rows.cut(shortest), at).last
+        if rows.depths is not None and not result["beyond"]:
+            result["depth"] = depth_scores(scored, rows, task)
+        scores[str(length)] = result
+    return scores
 
 
 def depth_scores(scored: Scored, rows: Rows, task: Task) -> list[float | None]:
@@ -134,11 +134,11 @@ def table_as_if(model: SweepDecoder, row: Entry, length: int) -> Iterator[None]:
 
 def _longer(music: Any, length: int) -> nn.Module:
     """A Music Transformer's encoding for rows of `length`, farther distances all with the farthest learned vector."""
-    made: nn.Module = type(music)(music.num_heads, music.head_dim, length - 1, shared_heads=music.shared_heads)
+    longer: nn.Module = type(music)(music.num_heads, music.head_dim, length - 1, shared_heads=music.shared_heads)
     table = music.table.detach()  # from the farthest past to here
     with torch.no_grad():
-        made.table.copy_(torch.cat((table[:, :1].expand(-1, length - table.shape[1], -1), table), 1))  # type: ignore[operator]
-    return made
+        longer.table.copy_(torch.cat((table[:, :1].expand(-1, length - table.shape[1], -1), table), 1))  # type: ignore[operator]
+    return longer
 
 
 def _tuned(model: SweepDecoder, task: Task, length: int, seed: int, *, count: int) -> float:
@@ -147,11 +147,11 @@ def _tuned(model: SweepDecoder, task: Task, length: int, seed: int, *, count: in
     Source: Wang et al. 2024, arXiv 2404.12224, section 3, one factor for all heads.
     """
     rows, positions = task.rows(count, length, seed, "validation"), torch.arange(length)
-    found = {}
+    scores = {}
     for temperature in TEMPERATURES:
         with _at_temperature(model, temperature):
-            found[temperature] = score(model, task, rows, positions).last
-    return max(found, key=lambda one: found[one] if task.higher_is_better else -found[one])
+            scores[temperature] = score(model, task, rows, positions).last
+    return max(scores, key=lambda one: scores[one] if task.higher_is_better else -scores[one])
 
 
 @contextmanager

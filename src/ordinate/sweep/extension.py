@@ -27,8 +27,8 @@ FINE_TUNED_SHARE = 0.1
 def scalings(factor: float, train_length: int) -> dict[str, Scaling | None]:
     """What is put in the place of no scaling, by name, for a context `factor` times the trained one.
 
-    Dynamic NTK has one factor, 2, for every length, which is its point; the others are made for this length. YaRN comes twice:
-    with the paper's beta_fast of 32, made for contexts of thousands of tokens, and with one that the trained context can show.
+    Dynamic NTK has one factor, 2, for every length, which is its point; the others fit this length. YaRN comes twice:
+    with the paper's beta_fast of 32, meant for contexts of thousands of tokens, and with one that the trained context can show.
 
     >>> list(scalings(4.0, 64))
     ['none', 'interpolation', 'NTK', 'dynamic NTK', 'YaRN', 'YaRN, beta_fast 4']
@@ -53,15 +53,15 @@ def extend(trained: Trained, cell: Cell, task: Task) -> dict[str, Any]:
     """
     extended: dict[str, dict[str, Any]] = {}
     truncated: dict[str, float] = {}
-    said: list[str] = []
+    warnings: list[str] = []
     for length in cell.test_lengths[1:]:
         rows = task.rows(cell.tested_rows, length, cell.seed, "test")
         truncated[str(length)] = _last(trained, rows.cut(cell.train_length), task)
         extended[str(length)] = {}
         for name, scaling in scalings(length / cell.train_length, cell.train_length).items():
-            told = beta_fast_warning(scaling) if isinstance(scaling, YaRN) else None
-            if told and told not in said:
-                said.append(told)
+            warning = beta_fast_warning(scaling) if isinstance(scaling, YaRN) else None
+            if warning and warning not in warnings:
+                warnings.append(warning)
             stretched = _with_scaling(trained, scaling)
             zero_shot = _last(stretched, rows, task)
             fine = max(1, round(FINE_TUNED_SHARE * cell.steps))
@@ -74,7 +74,7 @@ def extend(trained: Trained, cell: Cell, task: Task) -> dict[str, Any]:
         "truncated": truncated,
         "at_train_length": _last(trained, here, task),
         "fine_tuned_steps": max(1, round(FINE_TUNED_SHARE * cell.steps)),
-        "warnings": said,
+        "warnings": warnings,
     }
 
 

@@ -1,6 +1,6 @@
 """The charts of a sweep, in the lab's style: score against length, recall by depth, scalings by factor, what a probe reads.
 
-Bands are one spread over seeds to either side. Names stand at the lines where there is room; marks and line styles differ
+Bands are one spread over seeds to either side. marks and line styles differ
 too, so that no reader needs the colours.
 """
 
@@ -16,7 +16,7 @@ from ordinate.sweep.summary import Spread, Table
 
 __all__ = ["depth_figure", "extension_figure", "length_figure", "probe_figure", "sweep_figures"]
 
-_IN_A_PANEL = 5  # lines that can still be told apart
+_IN_A_PANEL = 5  # lines that can still be values apart
 
 
 def sweep_figures(tables: Sequence[Table], records: Sequence[dict[str, Any]]) -> list[Figure]:
@@ -41,7 +41,7 @@ def length_figure(table: Table) -> Figure | None:
         for n in table.lengths
         for value in kind[n].values.values()
     ]
-    room = 0.06 * (max(every) - min(every) or 1.0)
+    margin = 0.06 * (max(every) - min(every) or 1.0)
     with canvas(panels, height=3.2) as (figure, axes):
         for number, panel in enumerate([axes] if panels == 1 else axes):
             for line, series in zip(lines[number * shared : (number + 1) * shared], SERIES, strict=False):
@@ -54,7 +54,7 @@ def length_figure(table: Table) -> Figure | None:
                 panel.plot(*zip(*cut, strict=True), color=series["color"], linewidth=0.8, linestyle=(0, (1, 2)))
             panel.set_xscale("log", base=2)
             panel.set_xticks(factors, [f"{f}L" if f > 1 else "L" for f in factors])
-            panel.set(xlabel="context", ylim=(min(every) - room, max(every) + room))
+            panel.set(xlabel="context", ylim=(min(every) - margin, max(every) + margin))
             panel.set(
                 ylabel=table.unit if number == 0 else "", title=f"{table.task}, L = {table.train_length}" if number == 0 else ""
             )
@@ -64,7 +64,7 @@ def length_figure(table: Table) -> Figure | None:
             panel.legend(loc="best", fontsize=7)
         svg = to_svg(figure)
     better = "more is better" if table.higher_is_better else "less is better"
-    told = "; ".join(
+    values = "; ".join(
         f"{line.encoding} from {line.last[table.lengths[0]].mean:.2f} to {line.last[table.lengths[-1]].mean:.2f}"
         for line in lines
         if line.last[table.lengths[-1]]
@@ -75,7 +75,7 @@ def length_figure(table: Table) -> Figure | None:
         caption=f"{table.task}: score of the same last targets ({better}) with a context of L to {factors[-1]}L tokens after "
         f"training at L = {table.train_length}; bands are one spread over seeds. Dotted in the same colour, the context cut "
         "to L, which extrapolation has to beat.",
-        alt=f"Lines of {table.unit} against context. {told or 'No encoding reaches the longest context'}.",
+        alt=f"Lines of {table.unit} against context. {values or 'No encoding reaches the longest context'}.",
     )
 
 
@@ -103,24 +103,24 @@ def depth_figure(table: Table) -> Figure | None:
     with canvas(columns, rows, height=1.1 + 1.5 * rows) as (figure, grid):
         flat = [grid] if len(names) == 1 else list(grid.flat)
         for panel, name in zip(flat, names, strict=False):
-            found = table.depth[name]
+            recall = table.depth[name]
             heat_map(
                 panel,
-                list(found.values()),
+                list(recall.values()),
                 label="recall",
-                y_labels=[f"{n}" for n in found],
+                y_labels=[f"{n}" for n in recall],
                 lower=0.0,
                 upper=1.0,
                 bar=False,
             )
-            parts = len(next(iter(found.values())))
+            parts = len(next(iter(recall.values())))
             panel.set_xticks([0, parts - 1], ["begin", "end"])
             panel.set_title(name)
         for panel in flat[len(names) :]:
             panel.set_axis_off()
         figure.colorbar(flat[0].images[0], ax=flat, location="bottom", shrink=0.5, aspect=40, label="recall")
         svg = to_svg(figure)
-    longest = {name: found[max(found)] for name, found in table.depth.items()}
+    longest = {name: recall[max(recall)] for name, recall in table.depth.items()}
     ends = "; ".join(
         f"{name} {row[0]:.2f} at the beginning, {row[len(row) // 2]:.2f} in the middle, {row[-1]:.2f} at the end"
         for name, row in longest.items()
@@ -165,7 +165,7 @@ def extension_figure(records: Sequence[dict[str, Any]]) -> Figure | None:
         axes[1].legend(loc="best", fontsize=7)
         svg = to_svg(figure)
     last = lengths[-1]
-    told = "; ".join(
+    values = "; ".join(
         f"{name} {Spread({i: one['extended'][last][name]['zero_shot'] for i, one in enumerate(results)}).mean:.2f}"
         for name in results[0]["extended"][last]
     )
@@ -174,7 +174,7 @@ def extension_figure(records: Sequence[dict[str, Any]]) -> Figure | None:
         svg,
         caption=f"A rotary model trained at {train_length} tokens, stretched: bits per byte of the same last targets, less is "
         "better; bands are one spread over seeds. Dotted, the same model with the context cut.",
-        alt=f"Bits against factor in two panels. Zero-shot at the largest factor: {told}.",
+        alt=f"Bits against factor in two panels. Zero-shot at the largest factor: {values}.",
     )
 
 
@@ -193,10 +193,10 @@ def probe_figure(records: Sequence[dict[str, Any]]) -> Figure | None:
         axes.set(ylabel="held-out R²", title="Position read by a linear probe")
         axes.legend(loc="best", fontsize=7)
         svg = to_svg(figure)
-    told = "; ".join(f"{case} {max(Spread({0: one[case][n]}).mean for one in done for n in layers):.2f}" for case in done[0])
+    values = "; ".join(f"{case} {max(Spread({0: one[case][n]}).mean for one in done for n in layers):.2f}" for case in done[0])
     return Figure(
         "probe",
         svg,
         caption="R² of the position by a linear probe on held-out sequences, by layer; bands are one spread over seeds.",
-        alt=f"Lines of R² by layer. Largest values: {told}.",
+        alt=f"Lines of R² by layer. Largest values: {values}.",
     )

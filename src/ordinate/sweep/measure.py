@@ -32,7 +32,7 @@ def run_cell(cell: Cell, corpus: str | None = None) -> dict[str, Any]:
         corpus: path of the text, None for the standard library; its digest must be the cell's.
 
     Raises:
-        DataError: another text than the cell was made for.
+        DataError: another text than the cell's.
 
     >>> record = run_cell(Cell("k-back", "alibi", 0, train_length=16, test_lengths=(16, 32), steps=2, tested_rows=4))
     >>> record["format"], record["result"]["status"], sorted(record["result"]["scores"])
@@ -64,19 +64,19 @@ def task_of(cell: Cell, corpus: str | None) -> Task:
     """The task of a cell.
 
     Raises:
-        DataError: another text than the cell was made for.
+        DataError: another text than the cell's.
     """
-    given: Corpus | None = None
+    text: Corpus | None = None
     if cell.task == "text":
-        given = read_corpus(corpus)
-        if given.digest != cell.corpus:
+        text = read_corpus(corpus)
+        if text.digest != cell.corpus:
             raise DataError(
                 "--corpus",
                 expected=f"the text of digest {cell.corpus} that this cell was made for",
-                got=f"{given.name}, digest {given.digest}",
+                got=f"{text.name}, digest {text.digest}",
                 hint="give every machine the same file with --corpus, or the same Python",
             )
-    return make_task(cell.task, cell.train_length, cell.test_lengths[-1], given)
+    return make_task(cell.task, cell.train_length, cell.test_lengths[-1], text)
 
 
 def best_of_rates(cell: Cell, task: Task, *, causal: bool = True) -> tuple[Trained, float]:
@@ -89,8 +89,8 @@ def best_of_rates(cell: Cell, task: Task, *, causal: bool = True) -> tuple[Train
         if len(cell.learning_rates) == 1:
             return trained, seconds
         rows = task.rows(cell.tested_rows, cell.train_length, cell.seed, "validation")
-        found = score(trained.model, task, rows, torch.arange(cell.train_length)).last
-        ranked = found if task.higher_is_better else -found
+        reached = score(trained.model, task, rows, torch.arange(cell.train_length)).last
+        ranked = reached if task.higher_is_better else -reached
         if best is None or (trained.diverged is None and (best.diverged is not None or ranked > best_score)):
             best, best_score = trained, ranked
     assert best is not None
@@ -100,9 +100,9 @@ def best_of_rates(cell: Cell, task: Task, *, causal: bool = True) -> tuple[Train
 def _lengths(cell: Cell, task: Task) -> dict[str, Any]:
     """Train short, test long."""
     trained, seconds = best_of_rates(cell, task)
-    told = _training(trained, seconds)
+    result = _training(trained, seconds)
     if trained.diverged is not None:
-        return {**told, "status": "diverged", "reason": f"the loss left its course at step {trained.diverged + 1}"}
+        return {**result, "status": "diverged", "reason": f"the loss left its course at step {trained.diverged + 1}"}
     begun = time.perf_counter()
     scores = evaluate(
         trained.model,
@@ -113,13 +113,13 @@ def _lengths(cell: Cell, task: Task) -> dict[str, Any]:
         seed=cell.seed,
         longest=cell.test_lengths[-1],
     )
-    told["seconds"]["evaluation"] = round(time.perf_counter() - begun, 3)
+    result["seconds"]["evaluation"] = round(time.perf_counter() - begun, 3)
     here = scores[str(cell.train_length)]["last"]
-    told |= {"scores": scores, "chance": {str(n): task.chance(n) for n in cell.test_lengths}, "learned_at": task.learned_at}
+    result |= {"scores": scores, "chance": {str(n): task.chance(n) for n in cell.test_lengths}, "learned_at": task.learned_at}
     if not task.learned(here):
         reason = f"{here:.3f} {task.unit} at the training length; learned is {task.learned_at:.3f}"
-        return {**told, "status": "not learned", "reason": reason}
-    return {**told, "status": "scored", "reason": ""}
+        return {**result, "status": "not learned", "reason": reason}
+    return {**result, "status": "scored", "reason": ""}
 
 
 def _training(trained: Trained, seconds: float) -> dict[str, Any]:
@@ -140,20 +140,20 @@ def _extension(cell: Cell, task: Task) -> dict[str, Any]:
     from ordinate.sweep.extension import extend
 
     trained, seconds = best_of_rates(cell, task)
-    told = _training(trained, seconds)
+    result = _training(trained, seconds)
     if trained.diverged is not None:
-        return {**told, "status": "diverged", "reason": f"the loss left its course at step {trained.diverged + 1}"}
+        return {**result, "status": "diverged", "reason": f"the loss left its course at step {trained.diverged + 1}"}
     begun = time.perf_counter()
-    found = extend(trained, cell, task)
-    told["seconds"]["evaluation"] = round(time.perf_counter() - begun, 3)
-    return {**told, "status": "scored", "reason": "", **found}
+    measured = extend(trained, cell, task)
+    result["seconds"]["evaluation"] = round(time.perf_counter() - begun, 3)
+    return {**result, "status": "scored", "reason": "", **measured}
 
 
 def _probe(cell: Cell, task: Task) -> dict[str, Any]:
     from ordinate.sweep.probe import probe
 
-    found, trained, seconds = probe(cell, task)
-    return {**_training(trained, seconds), "status": "scored", "reason": "", **found}
+    measured, trained, seconds = probe(cell, task)
+    return {**_training(trained, seconds), "status": "scored", "reason": "", **measured}
 
 
 _STUDIES = {"lengths": _lengths, "extension": _extension, "probe": _probe}

@@ -1,6 +1,6 @@
 """The decoder of a sweep: as lean as a fair comparison allows, one encoding shared by its layers.
 
-It is not `ordinate.attention.Decoder`, which is made for checkpoints: here embeddings start at the size of what is added to
+It is not `ordinate.attention.Decoder`, which is for checkpoints: here embeddings start at the size of what is added to
 them (Vaswani et al. 2017, section 3.4), the causal mask can be left out, the stream of every layer can be looked at, and a
 bias that does not depend on content is formed once a step for all layers, and once a length where nothing in it is learned.
 Attention itself is `ordinate.attention.attend`, so what is compared are the encodings of this package as users get them.
@@ -41,11 +41,11 @@ class _Block(nn.Module):
         self.to_heads, self.from_heads = nn.Linear(dim, 3 * dim, bias=False), nn.Linear(dim, dim, bias=False)
         self.up, self.down = nn.Linear(dim, 4 * dim, bias=False), nn.Linear(4 * dim, dim, bias=False)
 
-    def forward(self, x: Tensor, batch: int, **how: Any) -> Tensor:
+    def forward(self, x: Tensor, batch: int, **arguments: Any) -> Tensor:
         """The stream [B T, dim] of `batch` rows to the same."""
         heads = self.to_heads(self.norm_attention(x)).view(batch, -1, 3, self.heads, x.shape[-1] // self.heads)
         query, key, value = heads.permute(2, 0, 3, 1, 4).unbind(0)
-        seen = attend(query, key, value, **how).transpose(1, 2).reshape(x.shape)
+        seen = attend(query, key, value, **arguments).transpose(1, 2).reshape(x.shape)
         x = x + self.from_heads(seen)
         return x + self.down(self.up(self.norm_network(x)).relu())
 
@@ -99,13 +99,13 @@ class SweepDecoder(nn.Module):
         x = self.embedding(tokens.flatten()).unflatten(0, (batch, -1)) * math.sqrt(self.dim)
         for one in self.encodings:
             if adds_to_embeddings(one):
-                x = x + self._held(one, "encode", positions).to(x.dtype)
-        found, how = [x.flatten(0, 1)], self._how(positions)
+                x = x + self._values_at(one, "encode", positions).to(x.dtype)
+        streams, arguments = [x.flatten(0, 1)], self._attend_arguments(positions)
         for block in self.blocks:
-            found.append(block(found[-1], batch, **how))
-        return found
+            streams.append(block(streams[-1], batch, **arguments))
+        return streams
 
-    def _how(self, positions: Tensor) -> dict[str, Any]:
+    def _attend_arguments(self, positions: Tensor) -> dict[str, Any]:
         """The arguments of `attend` that all layers share."""
         left: list[Any] = []
         mask = Causal() if self.causal else None
@@ -114,15 +114,15 @@ class SweepDecoder(nn.Module):
                 continue
             plain = biases_scores(one) and not one.needs_content and not hasattr(one, "rotate")
             if plain and self.causal and not adds_to_values(one) and not computes_scores(one):
-                left.append(_Formed(self._held(one, "bias", positions)))
+                left.append(_Formed(self._values_at(one, "bias", positions)))
                 mask = None
             else:
                 left.append(one)
         scale = None if self.temperature == 1.0 else self.temperature / math.sqrt(self.dim // self.heads)
         return {"query_positions": positions, "encoding": left or None, "mask": mask, "scale": scale}
 
-    def _held(self, one: Any, method: str, positions: Tensor) -> Tensor:
-        """What an encoding says of these positions, kept where nothing in it can change."""
+    def _values_at(self, one: Any, method: str, positions: Tensor) -> Tensor:
+        """What an encoding gives for these positions, kept where nothing in it can change."""
         learning = torch.is_grad_enabled() and any(p.requires_grad for p in getattr(one, "parameters", list)())
         number = next(place for place, other in enumerate(self.encodings) if other is one)
         name = (number, int(positions[0]), int(positions[-1]))

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ordinate.arguments import check_integer, did_you_mean
 from ordinate.errors import ArgumentError
 from ordinate.sweep.cell import STUDIES, Cell
 
@@ -73,24 +74,25 @@ class Preset:
         """
         for name, what in (("tasks", self.tasks), ("encodings", self.encodings), ("studies", self.studies)):
             if not what:
-                raise ArgumentError(name, expected="at least one", got="none", hint="name one")
+                raise ArgumentError(name, expected="at least one", got="none")
             if len(set(what)) < len(what):
-                raise ArgumentError(name, expected="each once", got=list(what), hint="drop the repeated one")
+                raise ArgumentError(name, expected="each once", got=list(what))
         for study in self.studies:
             if study not in STUDIES:
-                raise ArgumentError("study", expected=f"one of {', '.join(STUDIES)}", got=study, hint="spell it so")
-        if self.seeds < 1:
-            raise ArgumentError("seeds", expected="at least 1", got=self.seeds, hint="3 show a spread")
-        made = []
+                raise ArgumentError(
+                    "study", expected=f"one of {', '.join(STUDIES)}", got=study, hint=did_you_mean(study, STUDIES)
+                )
+        check_integer("seeds", self.seeds, minimum=1, hint="3 show a spread")
+        cells = []
         for study in self.studies:
             for task in self.tasks if study == "lengths" else ("text",):
                 for length in self.train_lengths:
                     for encoding in self._encodings_of(study):
-                        made += [
+                        cells += [
                             self._cell(study, task, length, encoding, seed, corpus_digest)
                             for seed in range(self.first_seed, self.first_seed + self.seeds)
                         ]
-        return made
+        return cells
 
     @property
     def reads_text(self) -> bool:
@@ -114,7 +116,7 @@ class Preset:
             test_lengths=tuple(length * factor for factor in self.factors),
             layers=self.layers,
             dim=self.dim,
-            heads=max(1, self.heads // 2) if study == "extension" else self.heads,  # wide heads: a ramp over pairs has room
+            heads=max(1, self.heads // 2) if study == "extension" else self.heads,  # wide heads, for a ramp over pairs
             steps=self.extension_steps if study != "lengths" else self.steps.get(task, self.usual_steps),
             batch_rows=self.batch_rows,
             learning_rates=self.learning_rates,
@@ -144,4 +146,4 @@ FULL = Preset(
     learning_rates=(1e-3, 3e-3, 6e-3),
     tested_rows=128,
 )
-"""Everything, on four layers; days on a laptop, so made for `--shard` and clusters."""
+"""Everything, on four layers; days on a laptop, so meant for `--shard` and clusters."""

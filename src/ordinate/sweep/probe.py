@@ -13,6 +13,8 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+from sklearn.linear_model import Ridge
+from sklearn.metrics import r2_score
 from torch import Tensor
 
 from ordinate.sweep.cell import Cell
@@ -34,17 +36,17 @@ def probe(cell: Cell, task: Task) -> tuple[dict[str, Any], Trained, float]:
     """
     fitted = task.rows(2 * cell.tested_rows, cell.train_length, cell.seed, "validation")
     held_out = task.rows(cell.tested_rows, cell.train_length, cell.seed, "test")
-    found: dict[str, list[float]] = {}
+    r2: dict[str, list[float]] = {}
     seconds, first = 0.0, None
     for causal in (True, False):
         name = "mask" if causal else "no mask"
-        found[f"{name}, untrained"] = probe_layers(new_model(cell, task, causal=causal), fitted, held_out)
+        r2[f"{name}, untrained"] = probe_layers(new_model(cell, task, causal=causal), fitted, held_out)
         trained = train(cell, task, cell.learning_rates[0], causal=causal)
         seconds += trained.seconds
-        found[f"{name}, trained"] = probe_layers(trained.model, fitted, held_out)
+        r2[f"{name}, trained"] = probe_layers(trained.model, fitted, held_out)
         first = first or trained
     assert first is not None
-    return {"r2": found}, first, seconds
+    return {"r2": r2}, first, seconds
 
 
 @torch.no_grad()
@@ -68,12 +70,7 @@ def held_out_r2(features: Tensor, target: Tensor, held_out_features: Tensor, hel
     >>> round(held_out_r2(x, 3 * x[:, 0] + 1, x, 3 * x[:, 0] + 1), 3), round(held_out_r2(x, unrelated, x, unrelated), 3)
     (1.0, 0.0)
     """
-    x, y = features.double(), target.double()
+    x, unseen = features.double(), held_out_features.double()
     centre, scale = x.mean(0), x.std(0).clamp_min(1e-6 * float(x.std()) + 1e-12)
-    x, middle = (x - centre) / scale, y.mean()
-    # normal equations with a ridge: definite whatever the rank, where torch.linalg.lstsq's default driver is not
-    gram = x.T @ x + _RIDGE * len(x) * torch.eye(x.shape[1], dtype=torch.float64)
-    weights = torch.linalg.solve(gram, x.T @ (y - middle))
-    guess = (held_out_features.double() - centre) / scale @ weights + middle
-    left = ((held_out_target.double() - guess) ** 2).sum()
-    return float(1 - left / ((held_out_target.double() - held_out_target.double().mean()) ** 2).sum())
+    ridge = Ridge(alpha=_RIDGE * len(x)).fit(((x - centre) / scale).numpy(), target.double().numpy())
+    return float(r2_score(held_out_target.double().numpy(), ridge.predict(((unseen - centre) / scale).numpy())))

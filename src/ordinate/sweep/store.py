@@ -23,7 +23,7 @@ class Store:
     """The results in a folder.
 
     Args:
-        folder: is made when the first result is written.
+        folder: is created when the first result is written.
 
     >>> import tempfile
     >>> store, cell = Store(tempfile.mkdtemp()), Cell("k-back", "rope", 0)
@@ -46,7 +46,7 @@ class Store:
         """Raise before any training if nothing could be kept.
 
         Raises:
-            OutputError: the folder cannot be made or written to.
+            OutputError: the folder cannot be created or written to.
         """
         with staging_folder(self.folder, name="--out"):
             pass

@@ -2,7 +2,7 @@
 
 A difference within two spreads is a tie. The spread of a difference is taken within seeds where both encodings have the same
 ones (they share batches and tested rows), so what all seeds agree on counts. Scores of runs that did not learn the task, or
-diverged, are told apart and never averaged in.
+diverged, are kept apart and never averaged in.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ class Table:
         model: the sizes and the training, in words.
         chance: by length.
         learned_at: what counts as learned at the training length.
-        lines: in the order the encodings were given.
+        lines: in the order of the encodings.
         depth: by encoding and length, the mean recall by parts of the context, where the task has it.
     """
 
@@ -170,13 +170,13 @@ def _table(records: Sequence[dict[str, Any]]) -> Table:
         {n: measured["chance"][str(n)] if measured else math.nan for n in lengths},
         measured["learned_at"] if measured else math.nan,
         tuple(lines),
-        {name: found for name in names if (found := _depth(scored[name], lengths))},
+        {name: depth for name in names if (depth := _depth(scored[name], lengths))},
     )
 
 
 def _spread(records: Sequence[dict[str, Any]], length: int, kind: str) -> Spread:
-    found = {r["settings"]["seed"]: r["result"]["scores"][str(length)].get(kind) for r in records}
-    return Spread({seed: value for seed, value in found.items() if value is not None})
+    values = {r["settings"]["seed"]: r["result"]["scores"][str(length)].get(kind) for r in records}
+    return Spread({seed: value for seed, value in values.items() if value is not None})
 
 
 def _count(statuses: Sequence[str]) -> dict[str, int]:
@@ -199,11 +199,11 @@ def _gain(last: Spread, cut: Spread, higher: bool) -> str:
 
 
 def _depth(records: Sequence[dict[str, Any]], lengths: Sequence[int]) -> dict[int, list[float]]:
-    found: dict[int, list[float]] = {}
+    depth: dict[int, list[float]] = {}
     for n in lengths:
         rows = [r["result"]["scores"][str(n)].get("depth") for r in records]
         kept = [row for row in rows if row is not None]
         if kept:
             parts = [[value for value in column if value is not None] for column in zip(*kept, strict=True)]
-            found[n] = [statistics.fmean(part) if part else math.nan for part in parts]
-    return found
+            depth[n] = [statistics.fmean(part) if part else math.nan for part in parts]
+    return depth

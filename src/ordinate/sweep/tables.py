@@ -39,14 +39,14 @@ def line_cells(table: Table, line: Line) -> list[str]:
     if not line.last[first]:
         worst = max(line.outcomes, key=lambda status: line.outcomes[status])
         return [line.encoding, worst, *("" for _ in others), "", ""]
-    cells = [line.encoding, _shown(line.last[first])]
+    cells = [line.encoding, _text(line.last[first])]
     for n in others:
         if n in line.beyond:
-            cells.append(f"no table; clamped {_shown(line.clamped[n])}")
+            cells.append(f"no table; clamped {_text(line.clamped[n])}")
             continue
-        cells.append(_shown(line.last[n]) + _SIGNS[line.gains[n]] + ("*" if n in line.tied_with_best else ""))
+        cells.append(_text(line.last[n]) + _SIGNS[line.gains[n]] + ("*" if n in line.tied_with_best else ""))
     last = table.lengths[-1]
-    return [*cells, _shown(line.cut[last]), _shown(line.whole[last])]
+    return [*cells, _text(line.cut[last]), _text(line.whole[last])]
 
 
 def notes(table: Table) -> list[str]:
@@ -55,10 +55,10 @@ def notes(table: Table) -> list[str]:
     for line in table.lines:
         failed = {status: count for status, count in line.outcomes.items() if status != "scored"}
         if failed:
-            told = ", ".join(
+            failures = ", ".join(
                 f"{status} with {count} of {sum(line.outcomes.values())} seeds" for status, count in failed.items()
             )
-            said.append(f"{line.encoding}: {told} ({line.reason})")
+            said.append(f"{line.encoding}: {failures} ({line.reason})")
         if line.beyond:
             said.append(
                 f"{line.encoding}: cannot go past its table of {table.train_length:,}; with the nearest learned vector instead "
@@ -97,11 +97,11 @@ def to_json(tables: Sequence[Table]) -> list[dict[str, Any]]:
 
 
 def _point(line: Line, n: int) -> dict[str, Any]:
-    told: dict[str, Any] = {"beyond_its_table": n in line.beyond}
+    result: dict[str, Any] = {"beyond_its_table": n in line.beyond}
     for name, spreads in (("last", line.last), ("whole_window", line.whole), ("cut", line.cut), ("clamped", line.clamped)):
-        found = spreads[n]
-        told[name] = {"mean": found.mean, "spread": _number(found.spread), "seeds": len(found.values)} if found else None
-    return told | {"against_cut": line.gains.get(n), "none_better": n in line.tied_with_best}
+        spread = spreads[n]
+        result[name] = {"mean": spread.mean, "spread": _number(spread.spread), "seeds": len(spread.values)} if spread else None
+    return result | {"against_cut": line.gains.get(n), "none_better": n in line.tied_with_best}
 
 
 def to_csv(tables: Sequence[Table]) -> str:
@@ -128,10 +128,10 @@ def to_csv(tables: Sequence[Table]) -> str:
             for n in table.lengths:
                 last, cut, clamped, whole = line.last[n], line.cut[n], line.clamped[n], line.whole[n]
                 numbers = [last.mean, last.spread, cut.mean, cut.spread, clamped.mean, whole.mean]
-                shown = ["" if math.isnan(value) else f"{value:.6f}" for value in numbers]
+                texts = ["" if math.isnan(value) else f"{value:.6f}" for value in numbers]
                 outcome = "; ".join(f"{status} {count}" for status, count in line.outcomes.items())
                 head = [table.task, table.unit, table.train_length, n, line.encoding, outcome, line.outcomes.get("scored", 0)]
-                writer.writerow([*head, *shown, line.gains.get(n, ""), "yes" if n in line.tied_with_best else ""])
+                writer.writerow([*head, *texts, line.gains.get(n, ""), "yes" if n in line.tied_with_best else ""])
     return out.getvalue()
 
 
@@ -144,9 +144,11 @@ def extension_rows(records: Sequence[dict[str, Any]]) -> tuple[list[str], list[l
     columns = ["scaling", *(f"{int(n):,}, {how}" for n in lengths for how in ("zero-shot", "fine-tuned"))]
     rows = []
     for name in done[0]["extended"][lengths[0]]:
-        cells = [_told([one["extended"][n][name][how] for one in done]) for n in lengths for how in ("zero_shot", "fine_tuned")]
+        cells = [
+            _text_of([one["extended"][n][name][how] for one in done]) for n in lengths for how in ("zero_shot", "fine_tuned")
+        ]
         rows.append([name, *cells])
-    cut = [_told([one["truncated"][n] for one in done]) for n in lengths]
+    cut = [_text_of([one["truncated"][n] for one in done]) for n in lengths]
     return columns, [*rows, ["cut context", *(cell for one in cut for cell in (one, ""))]]
 
 
@@ -157,20 +159,20 @@ def probe_rows(records: Sequence[dict[str, Any]]) -> tuple[list[str], list[list[
         return [], []
     layers = len(next(iter(done[0].values())))
     columns = ["model", "embedding", *(f"layer {number}" for number in range(1, layers))]
-    rows = [[case, *(_told([one[case][layer] for one in done]) for layer in range(layers))] for case in done[0]]
+    rows = [[case, *(_text_of([one[case][layer] for one in done]) for layer in range(layers))] for case in done[0]]
     return columns, rows
 
 
-def _told(values: Sequence[float]) -> str:
-    return _shown(Spread(dict(enumerate(values))))
+def _text_of(values: Sequence[float]) -> str:
+    return _text(Spread(dict(enumerate(values))))
 
 
-def _shown(found: Spread) -> str:
-    if not found:
+def _text(spread: Spread) -> str:
+    if not spread:
         return ""
-    if len(found.values) == 1:
-        return f"{statistics.fmean(found.values.values()):.2f}"
-    return f"{found.mean:.2f} ± {found.spread:.2f}"
+    if len(spread.values) == 1:
+        return f"{statistics.fmean(spread.values.values()):.2f}"
+    return f"{spread.mean:.2f} ± {spread.spread:.2f}"
 
 
 def _number(value: float) -> float | None:

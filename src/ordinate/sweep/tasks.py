@@ -15,6 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ordinate.arguments import did_you_mean
 from ordinate.errors import ArgumentError, UnknownNameError
 from ordinate.sweep.corpus import Corpus
 
@@ -96,16 +97,18 @@ def make_task(name: str, train_length: int, longest: int, corpus: Corpus | None 
     True
     """
     if name not in TASKS:
-        raise UnknownNameError("task", expected=f"one of {', '.join(TASKS)}", got=name, hint="spell it so")
+        raise UnknownNameError("task", expected=f"one of {', '.join(TASKS)}", got=name, hint=did_you_mean(name, TASKS))
     if train_length < 16:
-        raise ArgumentError("train_length", expected="at least 16 tokens", got=train_length, hint="tasks need the room")
+        raise ArgumentError(
+            "train_length", expected="at least 16 tokens", got=train_length, hint="shorter rows hold no question"
+        )
     if name == "text":
         if corpus is None:
             raise ArgumentError("corpus", expected="a corpus", got=None, hint="read_corpus() gives one")
         return text(train_length, longest, corpus)
     kind: Any = TASKS[name][0]
-    made: Task = kind(train_length, longest)
-    return made
+    task: Task = kind(train_length, longest)
+    return task
 
 
 def _exact(name: str, length: int, vocabulary: int, choices: int, draw: Callable[[int, int, torch.Generator], Rows]) -> Task:
@@ -202,13 +205,13 @@ def lookup(length: int, longest: int) -> Task:
     return _exact("lookup", length, first_filler + _FILLERS, _SYMBOLS, draw)
 
 
-def _apart(places: Tensor, room: int) -> Tensor:
+def _apart(places: Tensor, size: int) -> Tensor:
     """Places [B, K] with those that fall on an earlier one moved to the next free one."""
     places = places.clone()
     for later in range(1, places.shape[1]):
         for _ in range(later):
             taken = (places[:, :later] == places[:, later : later + 1]).any(1)
-            places[:, later] = torch.where(taken, (places[:, later] + 1) % room, places[:, later])
+            places[:, later] = torch.where(taken, (places[:, later] + 1) % size, places[:, later])
     return places
 
 
@@ -268,7 +271,7 @@ def sort(length: int, longest: int) -> Task:
 def induction(length: int, longest: int) -> Task:
     """What followed this token last time: a walk along a rule of the row's own, left for a random token one time in four.
 
-    Asked is the rule's successor, wherever the row has shown it within its last L tokens.
+    Asked is the rule's successor, wherever the row has had it within its last L tokens.
     """
 
     def draw(count: int, n: int, generator: torch.Generator) -> Rows:
@@ -276,14 +279,14 @@ def induction(length: int, longest: int) -> Task:
         end = _walk(rule, length, generator)
         tokens = torch.cat((_walk(rule, n - length, generator), end), 1) if n > length else end
         successor = rule.gather(1, tokens)
-        shown = torch.zeros(count, _SYMBOLS, dtype=torch.bool)
+        known = torch.zeros(count, _SYMBOLS, dtype=torch.bool)
         targets = torch.full_like(tokens, NOT_SCORED)
         for place in range(n - length, n):
             here = tokens[:, place : place + 1]
-            targets[:, place] = torch.where(shown.gather(1, here), successor[:, place : place + 1], NOT_SCORED)[:, 0]
+            targets[:, place] = torch.where(known.gather(1, here), successor[:, place : place + 1], NOT_SCORED)[:, 0]
             if place + 1 < n:
                 followed = tokens[:, place + 1] == successor[:, place]
-                shown.scatter_(1, here, shown.gather(1, here) | followed[:, None])
+                known.scatter_(1, here, known.gather(1, here) | followed[:, None])
         return Rows(tokens, targets)
 
     return _exact("induction", length, _SYMBOLS, _SYMBOLS, draw)

@@ -46,7 +46,7 @@ class Trained:
 
 
 def shape_of(cell: Cell) -> Shape:
-    """The sizes that an encoding is made for."""
+    """The sizes that an encoding is built for."""
     return Shape(cell.dim, cell.heads, cell.train_length, cell.test_lengths[-1])
 
 
@@ -54,7 +54,7 @@ def new_model(cell: Cell, task: Task, *, causal: bool = True, encoding: str | No
     """The cell's decoder with fresh weights from its seed; those of the decoder do not depend on the encoding.
 
     Raises:
-        RefusedError: an encoding that cannot be made for a row of tokens.
+        RefusedError: an encoding that cannot be built for a row of tokens.
     """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(cell.seed)
