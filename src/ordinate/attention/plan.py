@@ -199,7 +199,7 @@ class AttentionPlan:
         return bias
 
     def _check_bias_heads(self, count: int) -> None:
-        if count not in (1, self.shape[1]):
+        if count != 1 and count != self.shape[1]:  # `in` would not compare symbolic sizes
             raise ShapeError(
                 "encoding", expected=f"a bias for {self.shape[1]} heads", got=f"{count}", hint="build it with num_heads=H"
             )
