@@ -22,8 +22,9 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from ordinate.arguments import check_choice, check_integer
 from ordinate.atomic_io import atomic_write
-from ordinate.errors import ArgumentError, MissingExtraError, OutputError, RefusedError
+from ordinate.errors import MissingExtraError, OutputError, RefusedError
 from ordinate.extras import install_command
 from ordinate.logic.circuit.arrays import as_bits
 from ordinate.logic.circuit.circuit import Circuit
@@ -205,12 +206,11 @@ def design(circuit: Circuit, *, pins: int = 8, counting: Counting = "auto", gate
         gate_levels: with a tree, registers also after so many levels of gates; see `verilog`.
 
     Raises:
-        ArgumentError: pins out of range, or another way of counting.
+        ArgumentError: pins out of range.
+        UnknownNameError: another way of counting.
     """
-    if not 1 <= pins <= 32:
-        raise ArgumentError("pins", expected="1 to 32, for the package has 39", got=pins)
-    if counting not in ("auto", "tree", "shifted"):
-        raise ArgumentError("counting", expected="'auto', 'tree' or 'shifted'", got=counting)
+    check_integer("pins", pins, minimum=1, maximum=32, hint="the package has 39")
+    check_choice("counting", counting, ("auto", "tree", "shifted"))
     clocks = max(1, -(-len(serial_inputs(circuit)) // pins))
     if counting == "auto":
         literals = sum(len(column) for one in count_plan(circuit).classes for column in one.columns)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ordinate.errors import ArgumentError, UnknownNameError
+from ordinate.arguments import check_choice, check_integer
 
 __all__ = [
     "COEFFICIENTS",
@@ -68,9 +68,7 @@ GENUINE: tuple[int, ...] = tuple(
 
 
 def _checked(table: int) -> int:
-    if isinstance(table, bool) or not isinstance(table, int | np.integer) or not 0 <= table < 16:
-        raise ArgumentError("table", expected="a truth table, an integer 0 to 15", got=table)
-    return int(table)
+    return check_integer("table", table, minimum=0, maximum=15)
 
 
 def coefficients(table: int) -> tuple[float, float, float, float]:
@@ -80,7 +78,7 @@ def coefficients(table: int) -> tuple[float, float, float, float]:
         table: truth table, 0 to 15; bit 2 a + b is the output at (a, b).
 
     Raises:
-        ArgumentError: no integer from 0 to 15.
+        ArgumentError, ArgumentTypeError: no integer from 0 to 15.
 
     Source: Petersen et al. 2022, arXiv 2210.08277, Table 1.
 
@@ -109,9 +107,7 @@ def gate_table(name: str) -> int:
     >>> gate_table("nand")
     7
     """
-    if name not in GATE_NAMES:
-        raise UnknownNameError("name", expected=f"one of {', '.join(GATE_NAMES)}", got=name)
-    return GATE_NAMES.index(name)
+    return GATE_NAMES.index(check_choice("name", name, GATE_NAMES))
 
 
 def output(table: int, a: int, b: int) -> int:

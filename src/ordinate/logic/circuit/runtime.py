@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from ordinate.arguments import check_choice
 from ordinate.errors import ArgumentError, MissingExtraError, ShapeError
 from ordinate.extras import install_command
 from ordinate.logic.circuit.arrays import as_bits
@@ -52,7 +53,7 @@ class BitParallel:
             large enough to be worth its start.
 
     Raises:
-        ArgumentError: another implementation.
+        UnknownNameError: another implementation.
         MissingExtraError: numba is asked for by name and not installed.
 
     >>> runtime = BitParallel(Circuit(2, [6, 8], [0, 0], [1, 1], votes=[([2], [1]), ([3], [1])]), implementation="numpy")
@@ -61,8 +62,7 @@ class BitParallel:
     """
 
     def __init__(self, circuit: Circuit, implementation: Implementation = "auto") -> None:
-        if implementation not in ("auto", "numpy", "numba"):
-            raise ArgumentError("implementation", expected="'auto', 'numpy' or 'numba'", got=implementation)
+        check_choice("implementation", implementation, ("auto", "numpy", "numba"))
         self.circuit, self.plan = circuit, count_plan(circuit)
         if implementation == "auto":
             implementation = "numba" if circuit.num_nodes >= 2000 and _has_numba() else "numpy"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ordinate.errors import ArgumentError
+from ordinate.arguments import check_integer
 from ordinate.logic.circuit.circuit import Circuit
 from ordinate.logic.circuit.netlist import Netlist, add_circuit, to_circuit
 from ordinate.logic.circuit.program import voting_signals
@@ -79,8 +79,7 @@ def map_luts(circuit: Circuit, inputs: int = 4) -> LutNetwork:
     >>> [(lut.reads, f"{lut.table:016b}") for lut in map_luts(four).luts]
     [((0, 1, 2, 3), '0110100110010110')]
     """
-    if not 2 <= inputs <= 6:
-        raise ArgumentError("inputs", expected="2 to 6", got=inputs)
+    check_integer("inputs", inputs, minimum=2, maximum=6)
     netlist = Netlist(circuit.num_inputs)
     small = to_circuit(netlist, add_circuit(netlist, circuit), circuit)
     mapper = _Mapper(small, inputs)

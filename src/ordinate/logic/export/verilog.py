@@ -24,6 +24,7 @@ from typing import Literal
 import numpy as np
 
 from ordinate import __version__
+from ordinate.arguments import check_integer
 from ordinate.errors import ArgumentError, RefusedError
 from ordinate.logic.circuit.circuit import Circuit
 from ordinate.logic.circuit.counting import CountPlan, count_plan
@@ -179,8 +180,8 @@ def verilog(
     check_name(name)
     if thresholds and circuit.inputs is None:
         raise RefusedError("thresholds", expected="a circuit that carries thresholds", got="one of bits")
-    if gate_levels is not None and gate_levels < 1:
-        raise ArgumentError("gate_levels", expected="at least 1", got=gate_levels)
+    if gate_levels is not None:
+        check_integer("gate_levels", gate_levels, minimum=1)
     if stage == "gates" and pipelined:
         raise RefusedError("pipelined", expected="False with stage='gates'", got="True")
     plan = count_plan(circuit)
@@ -408,10 +409,7 @@ def shifted_latency(circuit: Circuit, *, clocks: int) -> int:
 
 def _built(circuit: Circuit, name: str, clocks: int) -> tuple[str, int]:
     check_name(name)
-    if clocks < 2:
-        raise ArgumentError(
-            "clocks", expected="at least 2", got=clocks, hint="use the pipelined module, which takes one a clock"
-        )
+    check_integer("clocks", clocks, minimum=2, hint="the pipelined module takes an image every clock")
     plan = count_plan(circuit)
     module, signals = gate_module(circuit, False, None)
     voting = voting_signals(circuit)

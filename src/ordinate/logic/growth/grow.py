@@ -25,6 +25,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from ordinate.arguments import check_integer, check_number
 from ordinate.atomic_io import atomic_write
 from ordinate.errors import ArgumentError, DataError, ShapeError
 from ordinate.logic.circuit.circuit import Circuit
@@ -98,12 +99,9 @@ class GrowthSettings:
             "patience": 1,
         }
         for name, lowest in least.items():
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or value < lowest:
-                raise ArgumentError(name, expected=f"an integer of at least {lowest}", got=value)
+            check_integer(name, getattr(self, name), minimum=lowest)
         for name, low, high in (("strength", 0, 3), ("least_tau", 1e-3, 1e6), ("replaced_share", 0.0, 0.5)):
-            if not low <= getattr(self, name) <= high:
-                raise ArgumentError(name, expected=f"{low} to {high}", got=getattr(self, name))
+            check_number(name, getattr(self, name), minimum=low, maximum=high)
 
     @property
     def gates_a_round(self) -> int:

@@ -9,7 +9,6 @@ evaluated is the business of `ordinate.logic.kernels`.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,7 +17,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from ordinate.errors import ArgumentError, ArgumentTypeError, ShapeError, UnknownNameError
+from ordinate.arguments import check_choice, check_flag, check_integer, check_number
+from ordinate.errors import ArgumentError, ArgumentTypeError, ShapeError
 from ordinate.logic.kernels.gates import by_rows, relaxed_gates, signals_of
 from ordinate.logic.kernels.trees import largest_of_windows, relaxed_trees
 from ordinate.logic.network.parametrisation import GateBank
@@ -49,9 +49,8 @@ class Thresholds(nn.Module):
         values = torch.as_tensor(values, dtype=torch.float32)
         if values.ndim != 2 or not values.numel() or not torch.isfinite(values).all():
             raise ArgumentError("values", expected="finite thresholds [features, thresholds]", got=tuple(values.shape))
-        if not temperature > 0:
-            raise ArgumentError("temperature", expected="above 0", got=temperature, hint="about the spread of a feature / 10")
-        self.learned, self.temperature = learned, temperature
+        self.learned = check_flag("learned", learned)
+        self.temperature = check_number("temperature", temperature, above=0, hint="a tenth of a feature's spread is usual")
         if learned:
             self.values = nn.Parameter(values.clone())
         else:
@@ -66,8 +65,7 @@ class Thresholds(nn.Module):
         """
         if data.ndim != 2 or not len(data):
             raise ArgumentError("data", expected="rows of features [N, F]", got=tuple(data.shape))
-        if count < 1:
-            raise ArgumentError("count", expected="at least 1", got=count)
+        check_integer("count", count, minimum=1)
         levels = torch.linspace(0, 1, count + 2, dtype=torch.float32)[1:-1]
         return cls(torch.quantile(data.float(), levels, dim=0).T, learned=learned, temperature=temperature)
 
@@ -306,8 +304,7 @@ class LogicConv2d(nn.Module):
             ("padding", padding, 0),
             ("channels_read", read, 1),
         ):
-            if not isinstance(value, int) or isinstance(value, bool) or value < least:
-                raise ArgumentError(name, expected=f"an integer of at least {least}", got=value)
+            check_integer(name, value, minimum=least)
         if read > in_channels:
             raise ArgumentError("channels_read", expected=f"at most {in_channels} channels", got=read)
         self.in_channels, self.out_channels = in_channels, out_channels
@@ -437,12 +434,10 @@ class OrPooling2d(nn.Module):
         super().__init__()
         stride = kernel_size if stride is None else stride
         for name, value, least in (("kernel_size", kernel_size, 1), ("stride", stride, 1), ("padding", padding, 0)):
-            if not isinstance(value, int) or isinstance(value, bool) or value < least:
-                raise ArgumentError(name, expected=f"an integer of at least {least}", got=value)
+            check_integer(name, value, minimum=least)
         if padding > kernel_size // 2:
             raise ArgumentError("padding", expected="at most half of the window", got=padding)
-        if relaxation not in ("max", "probabilistic"):
-            raise UnknownNameError("relaxation", expected="max or probabilistic", got=relaxation)
+        check_choice("relaxation", relaxation, ("max", "probabilistic"))
         self.kernel_size, self.stride, self.padding, self.relaxation = kernel_size, stride, padding, relaxation
 
     def settings(self) -> dict[str, Any]:
@@ -491,14 +486,11 @@ class GroupSum(nn.Module):
 
     def __init__(self, num_classes: int, tau: float = 1.0, beta: float | Sequence[float] = 0.0) -> None:
         super().__init__()
-        if not isinstance(num_classes, int) or isinstance(num_classes, bool) or num_classes < 1:
-            raise ArgumentError("num_classes", expected="a positive integer", got=num_classes)
-        if not (tau > 0 and math.isfinite(tau)):
-            raise ArgumentError("tau", expected="a finite number above 0", got=tau, hint="1.0 leaves counts as they are")
+        num_classes, tau = check_integer("num_classes", num_classes, minimum=1), check_number("tau", tau, above=0)
         betas = torch.tensor(beta, dtype=torch.float64)
         if betas.ndim > 1 or (betas.ndim == 1 and len(betas) != num_classes) or not torch.isfinite(betas).all():
             raise ArgumentError("beta", expected=f"a finite number, or {num_classes} of them", got=beta)
-        self.num_classes, self.tau = num_classes, float(tau)
+        self.num_classes, self.tau = num_classes, tau
         self.register_buffer("beta", betas.float().expand(num_classes).clone())
 
     def settings(self) -> dict[str, Any]:

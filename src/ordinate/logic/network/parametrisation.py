@@ -20,7 +20,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ordinate.errors import ArgumentError, UnknownNameError
+from ordinate.arguments import check_choice, check_number
 from ordinate.logic.circuit.gates import COEFFICIENTS, CORNERS_TO_COEFFICIENTS
 
 __all__ = [
@@ -56,8 +56,7 @@ def check_names(parametrisation: str, mode: str, initialisation: str) -> None:
         ("mode", mode, MODES),
         ("initialisation", initialisation, INITIALISATIONS),
     ):
-        if value not in known:
-            raise UnknownNameError(argument, expected=f"one of {', '.join(known)}", got=value)
+        check_choice(argument, value, known)
 
 
 def initial_parameters(
@@ -70,7 +69,7 @@ def initial_parameters(
         shape: of the gates.
         initialisation: "residual" starts each gate as "a" with probability `certainty` (Petersen et al. 2024, arXiv
             2411.04732, section 3.3), plus a little noise; "random" draws every number from a standard normal.
-        certainty: of the residual gate, above 1/16 and below 1: for raw the softmax weight of "a", for the others the
+        certainty: of the residual gate, above 0.5 and below 1: for raw the softmax weight of "a", for the others the
             probability that each corner is right.
         seed: of the draw.
 
@@ -80,8 +79,7 @@ def initial_parameters(
     >>> tables_of(initial_parameters("light", (3,), "residual", 0.9, seed=0), "light").tolist()
     [12, 12, 12]
     """
-    if not 0.5 < certainty < 1:
-        raise ArgumentError("certainty", expected="between 0.5 and 1", got=certainty)
+    check_number("certainty", certainty, above=0.5, below=1)
     numbers = PARAMETRISATIONS[parametrisation]
     generator = torch.Generator().manual_seed(seed)
     noise = torch.randn(*shape, numbers, generator=generator)
@@ -192,8 +190,7 @@ class GateBank(nn.Module):
     ) -> None:
         super().__init__()
         check_names(parametrisation, mode, initialisation)
-        if not temperature > 0:
-            raise ArgumentError("temperature", expected="above 0", got=temperature)
+        check_number("temperature", temperature, above=0)
         self.parametrisation, self.mode, self.temperature = parametrisation, mode, temperature
         self.settings: dict[str, Any] = {
             "parametrisation": parametrisation,

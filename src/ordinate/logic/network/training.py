@@ -18,8 +18,9 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from ordinate.arguments import check_choice, check_integer, check_number
 from ordinate.atomic_io import atomic_write
-from ordinate.errors import ArgumentError, DataError, RefusedError, UnknownNameError
+from ordinate.errors import ArgumentError, DataError, RefusedError
 from ordinate.logic.network.network import LogicNetwork
 from ordinate.safetensors_io import read_tensors, write_tensors
 
@@ -62,15 +63,11 @@ class TrainingSettings:
 
     def __post_init__(self) -> None:
         for name, least in (("epochs", 1), ("batch_size", 1), ("warmup_steps", 0), ("patience", 1)):
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or value < least:
-                raise ArgumentError(name, expected=f"an integer of at least {least}", got=value)
-        if not (self.learning_rate > 0 and math.isfinite(self.learning_rate)):
-            raise ArgumentError("learning_rate", expected="above 0", got=self.learning_rate)
-        if not 0 <= self.weight_decay < 1:
-            raise ArgumentError("weight_decay", expected="from 0 to below 1", got=self.weight_decay)
-        if self.schedule not in SCHEDULES:
-            raise UnknownNameError("schedule", expected=f"one of {', '.join(SCHEDULES)}", got=self.schedule)
+            check_integer(name, getattr(self, name), minimum=least)
+        check_integer("seed", self.seed)
+        check_number("learning_rate", self.learning_rate, above=0)
+        check_number("weight_decay", self.weight_decay, minimum=0, below=1)
+        check_choice("schedule", self.schedule, SCHEDULES)
 
     def rate(self, step: int, steps: int) -> float:
         """The learning rate of step `step` of `steps`."""

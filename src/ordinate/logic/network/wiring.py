@@ -16,6 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from ordinate.arguments import check_integer
 from ordinate.errors import ArgumentError, ArgumentTypeError, UnknownNameError
 
 __all__ = [
@@ -32,8 +33,7 @@ __all__ = [
 
 def _check_sizes(in_features: int, out_features: int) -> None:
     for name, value, least in (("in_features", in_features, 2), ("out_features", out_features, 1)):
-        if not isinstance(value, int) or isinstance(value, bool) or value < least:
-            raise ArgumentError(name, expected=f"an integer of at least {least}", got=value)
+        check_integer(name, value, minimum=least)
 
 
 def random_wiring(in_features: int, out_features: int, seed: int = 0) -> Tensor:
@@ -114,8 +114,7 @@ def local_wiring(grid: tuple[int, int, int], out_features: int, radius: int = 2,
     channels, height, width = grid
     if min(grid) < 1 or height * width * channels < 2:
         raise ArgumentError("grid", expected="channels, height and width of at least two signals", got=grid)
-    if radius < 1:
-        raise ArgumentError("radius", expected="at least 1", got=radius)
+    check_integer("radius", radius, minimum=1)
     _check_sizes(channels * height * width, out_features)
     generator = np.random.default_rng(seed)
     cells = height * width
