@@ -122,7 +122,7 @@ def test_a_circuit_file_with_a_cycle_is_refused(circuit: Path) -> None:
 
 
 def test_wrong_use_is_refused_in_one_line(circuit: Path, tmp_path: Path) -> None:
-    assert "expected a circuit file, got none" in refused("run", tmp_path / "none.json")
+    assert "expected a circuit in a file, got no such file" in refused("run", tmp_path / "none.json")
     assert "expected at least one, got none" in refused("emit", circuit)
     assert "expected a name in C" in refused("emit", circuit, "--c", tmp_path / "a.c", "--name", "1")
     (tmp_path / "file").write_text("")

@@ -157,11 +157,11 @@ WRONG = [
         ["train", "--kernels", "4", "--receptive-field", "9"],
         "expected an image of at least 9 by 9 with its padding, got 8 by 8",
     ),
-    (["train", "--mode", "firm"], "mode: expected one of soft, hard, gumbel_soft, gumbel_hard, got firm"),
+    (["train", "--mode", "firm"], "mode: expected one of soft, hard, gumbel_soft, gumbel_hard, got 'firm'"),
     (["train", "--wiring", "ring"], "wiring: expected one of random, unique, tree, learned"),
     (["train", "--tau", "0"], "tau: expected a finite number above 0"),
     (["train", "--schedule", "steps"], "schedule: expected one of constant, cosine, linear"),
-    (["train", "--rate", "-1"], "learning_rate: expected above 0"),
+    (["train", "--rate", "-1"], "learning_rate: expected a finite number above 0"),
 ]
 
 

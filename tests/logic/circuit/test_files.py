@@ -55,9 +55,9 @@ def document(tmp_path: Path) -> dict:
     [
         ({"format": "x"}, "expected a circuit .format 'ordinate.logic.circuit'., got x"),
         ({"version": 2}, "expected version 1, got 2"),
-        ({"tau": None}, "expected a circuit"),
-        ({"tau": -1}, "tau: expected a positive number, got -1"),
-        ({"num_inputs": 8.5}, "num_inputs: expected an integer, got 8.5"),
+        ({"tau": None}, "tau: expected a finite number above 0"),
+        ({"tau": -1}, "tau: expected a finite number above 0, got -1"),
+        ({"num_inputs": 8.5}, "num_inputs: expected an integer from 1 to 2147483647, got float 8.5"),
         (
             {"nodes": {"table": [8], "a": [8], "b": [0]}, "votes": [{"signal": [0], "weight": [1]}] * 4},
             "no cycle, got .*8 reads 8",
@@ -92,8 +92,8 @@ def test_a_damaged_file_is_refused(tmp_path: Path, text: str) -> None:
         Circuit.load(tmp_path / "bad.json")
 
 
-def test_no_file_and_no_place_are_told(tmp_path: Path) -> None:
-    with pytest.raises(MissingDataError, match="expected a circuit file, got none"):
+def test_no_file_and_no_place_are_errors(tmp_path: Path) -> None:
+    with pytest.raises(MissingDataError, match="expected a circuit in a file, got no such file"):
         Circuit.load(tmp_path / "none.json")
     (tmp_path / "file").write_text("")
     with pytest.raises(OutputError, match="expected a file that can be written"):

@@ -7,7 +7,7 @@ import importlib.util
 import numpy as np
 import pytest
 
-from ordinate.errors import ArgumentError, MissingExtraError, ShapeError
+from ordinate.errors import ArgumentError, MissingExtraError, ShapeError, UnknownNameError
 from ordinate.logic import Circuit, InputThresholds
 from ordinate.logic.circuit.bit_packing import pack, unpack
 from ordinate.logic.circuit.netlist import Netlist, add_circuit
@@ -187,7 +187,7 @@ def test_values_are_read_soon_after_they_are_made() -> None:
 
 def test_an_implementation_that_is_not_there_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     circuit = random_circuit(1)
-    with pytest.raises(ArgumentError, match="expected 'auto', 'numpy' or 'numba', got cuda"):
+    with pytest.raises(UnknownNameError, match="expected one of auto, numpy, numba, got 'cuda'"):
         BitParallel(circuit, "cuda")  # type: ignore[arg-type]
     monkeypatch.setattr("ordinate.logic.circuit.runtime._has_numba", lambda: False)
     with pytest.raises(MissingExtraError, match="pip install numba"):

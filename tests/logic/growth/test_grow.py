@@ -289,7 +289,11 @@ Y = np.arange(20) % 2
         (lambda: grow((X, Y), (X[:, 1:], Y), 95, small()), ShapeError, r"images of \(4, 4\).*got \(3, 4\)"),
         (lambda: GrowthSettings(gates=0), ArgumentError, "gates: expected an integer of at least 1, got 0"),
         (lambda: GrowthSettings(gates=10, votes_per_gate=0), ArgumentError, "votes_per_gate"),
-        (lambda: GrowthSettings(gates=10, strength=5.0), ArgumentError, "strength: expected 0 to 3, got 5.0"),
+        (
+            lambda: GrowthSettings(gates=10, strength=5.0),
+            ArgumentError,
+            "strength: expected a finite number from 0 to 3",
+        ),
         (lambda: GrowthSettings(gates=10, replaced_share=0.9), ArgumentError, "replaced_share"),
     ],
 )

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from ordinate.data import digits
-from ordinate.errors import ArgumentError, DataError, RefusedError, UnknownNameError
+from ordinate.errors import ArgumentError, ArgumentTypeError, DataError, RefusedError, UnknownNameError
 from ordinate.logic import GroupSum, LogicDense, LogicNetwork, TrainingSettings, accuracy, train
 
 Examples = tuple[Tensor, Tensor]
@@ -36,7 +36,7 @@ def test_parity_is_learned_by_the_discrete_network(mode: str) -> None:
     assert accuracy(done.network, parity(256, 2)) == (1.0 if mode in ("soft", "hard") else pytest.approx(1.0, abs=0.04))
 
 
-def test_digits_are_told_apart_far_above_chance() -> None:
+def test_digits_are_classified_far_above_chance() -> None:
     data = digits()
 
     def examples(part) -> Examples:
@@ -106,18 +106,18 @@ def test_schedules_are_their_formulas() -> None:
     [
         ({"epochs": 0}, "epochs: expected an integer of at least 1, got 0"),
         ({"batch_size": 2.5}, "batch_size"),
-        ({"learning_rate": 0.0}, "learning_rate: expected above 0"),
-        ({"weight_decay": 1.0}, "weight_decay: expected from 0 to below 1"),
+        ({"learning_rate": 0.0}, "learning_rate: expected a finite number above 0"),
+        ({"weight_decay": 1.0}, "weight_decay: expected a finite number of at least 0 and below 1"),
         ({"patience": 0}, "patience"),
     ],
 )
 def test_settings_are_checked(change: dict, message: str) -> None:
-    with pytest.raises(ArgumentError, match=message):
+    with pytest.raises((ArgumentError, ArgumentTypeError), match=message):
         TrainingSettings(**change)
 
 
 def test_an_unknown_schedule_is_refused() -> None:
-    with pytest.raises(UnknownNameError, match="one of constant, cosine, linear, got step"):
+    with pytest.raises(UnknownNameError, match="one of constant, cosine, linear, got 'step'"):
         TrainingSettings(schedule="step")
 
 

@@ -43,7 +43,10 @@ def test_images(circuit: Circuit, data: Path | None, threshold: float | None, *,
     from ordinate.data.digits import digits
     from ordinate.errors import ArgumentError
 
-    known = digits(data, classes=circuit.labels, check=check)
+    labels = [label for label in circuit.labels if isinstance(label, int)]
+    if len(labels) < circuit.num_classes:
+        raise ArgumentError("CIRCUIT", expected="a circuit whose labels are digits", got=", ".join(map(str, circuit.labels)))
+    known = digits(data, classes=labels, check=check)
     pixels = known.size[0] * known.size[1]
     inputs = circuit.inputs
     wanted = circuit.num_inputs if inputs is None or threshold is not None else inputs.num_features

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from ordinate.errors import ArgumentError, ArgumentTypeError, ShapeError
 
-__all__ = ["as_bits", "integer_array"]
+__all__ = ["as_bits", "integer_array", "number_array"]
 
 
 def integer_array(values: npt.ArrayLike, dtype: Any, argument: str) -> npt.NDArray[Any]:
@@ -45,6 +45,30 @@ def integer_array(values: npt.ArrayLike, dtype: Any, argument: str) -> npt.NDArr
             argument, expected=f"integers from {bounds.min} to {bounds.max}", got=f"{array.min()} to {array.max()}"
         )
     return np.array(array, dtype)
+
+
+def number_array(values: npt.ArrayLike, argument: str) -> npt.NDArray[np.float64]:
+    """A fresh float64 array [n] of finite numbers.
+
+    Raises:
+        ArgumentTypeError: text, booleans or other things.
+        ArgumentError: more than one axis, NaN or infinity.
+
+    >>> number_array([1, 2.5], "bias")
+    array([1. , 2.5])
+    """
+    try:
+        array = np.asarray(values)
+    except (ValueError, OverflowError):
+        raise ArgumentError(argument, expected="a flat list of numbers", got="lists of several lengths") from None
+    if array.size and array.dtype.kind not in "iuf":
+        raise ArgumentTypeError(argument, expected="numbers", got=f"{array.dtype}")
+    if array.ndim != 1:
+        raise ArgumentError(argument, expected="one axis", got=f"shape {list(array.shape)}")
+    numbers = array.astype(np.float64)
+    if not np.isfinite(numbers).all():
+        raise ArgumentError(argument, expected="finite numbers", got="NaN or infinity")
+    return numbers
 
 
 def as_bits(bits: Any, num_inputs: int, argument: str = "bits") -> npt.NDArray[np.bool_]:

@@ -17,13 +17,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ordinate.errors import ArgumentError
-from ordinate.logic.circuit.arrays import integer_array
+from ordinate.arguments import check_integer, check_number
+from ordinate.errors import ArgumentError, ArgumentTypeError
+from ordinate.logic.circuit.arrays import integer_array, number_array
 from ordinate.logic.circuit.input_thresholds import InputThresholds
 
 __all__ = ["CONSTANT_TABLES", "INVERTER_TABLES", "WIRE_TABLES", "Circuit", "Votes"]
 
 CONSTANT_TABLES, WIRE_TABLES, INVERTER_TABLES = (0, 15), (12, 10), (3, 5)
+_MOST = 2**31 - 1
+"""The sum of a class's weights, without their signs, fits 32 bits: every runtime counts in such."""
 _NOT_GATES = np.isin(np.arange(16), [*CONSTANT_TABLES, *WIRE_TABLES, *INVERTER_TABLES])
 
 
@@ -61,11 +64,11 @@ class Circuit:
         inputs_a: int32 [nodes], the signal that each node reads as a.
         inputs_b: int32 [nodes], the signal that it reads as b.
         votes: for each class its `Votes`, or (signals, weights).
-        bias: float64 [classes], in votes; zeros if not given. Kept in multiples of 2^-20, so that whole votes add to it without
+        bias: float64 [classes], in votes; zeros by default. Kept in multiples of 2^-20, so that whole votes add to it without
             rounding and "the same scores" can mean the same bits.
         tau: temperature that divides the scores; greater than 0.
         inputs: thresholds that make the input bits from numbers such as pixels, or None where bits come in.
-        labels: for each class the label it stands for; 0, 1, 2, ... if not given.
+        labels: for each class the label it stands for, an integer or text; 0, 1, 2, ... by default.
         notes: what else travels along: where the circuit comes from, its accuracy.
 
     Raises:
@@ -87,7 +90,7 @@ class Circuit:
     bias: npt.NDArray[np.float64]
     tau: float = 1.0
     inputs: InputThresholds | None = None
-    labels: tuple[int, ...] = ()
+    labels: tuple[int | str, ...] = ()
     notes: Mapping[str, Any] = field(default_factory=dict)
 
     def __init__(
@@ -100,11 +103,11 @@ class Circuit:
         bias: npt.ArrayLike | None = None,
         tau: float = 1.0,
         inputs: InputThresholds | None = None,
-        labels: Sequence[int] | None = None,
+        labels: Sequence[int | str] | None = None,
         notes: Mapping[str, Any] | None = None,
     ) -> None:
         put = object.__setattr__
-        put(self, "num_inputs", int(num_inputs))
+        put(self, "num_inputs", check_integer("num_inputs", num_inputs, minimum=1, maximum=_MOST))
         put(self, "tables", integer_array(tables, np.uint8, "tables"))
         put(self, "inputs_a", integer_array(inputs_a, np.int32, "inputs_a"))
         put(self, "inputs_b", integer_array(inputs_b, np.int32, "inputs_b"))
@@ -119,11 +122,11 @@ class Circuit:
                 for place, (signals, weights) in enumerate(votes)
             ),
         )
-        put(self, "bias", np.zeros(len(self.votes)) if bias is None else np.round(np.array(bias, np.float64) * 2**20) / 2**20)
-        put(self, "tau", float(tau))
+        put(self, "bias", np.zeros(len(self.votes)) if bias is None else _in_steps(number_array(bias, "bias")))
+        put(self, "tau", check_number("tau", tau, above=0))
         put(self, "inputs", inputs)
-        put(self, "labels", tuple(range(len(self.votes))) if labels is None else tuple(int(label) for label in labels))
-        put(self, "notes", dict(notes or {}))
+        put(self, "labels", tuple(range(len(self.votes)) if labels is None else map(_label, labels)))
+        put(self, "notes", dict(_notes(notes)))
         _check_circuit(self)
         for array in (self.tables, self.inputs_a, self.inputs_b, self.bias, *(part for vote in self.votes for part in vote)):
             array.flags.writeable = False
@@ -187,10 +190,26 @@ class Circuit:
         ) -> Circuit: ...
 
 
+def _in_steps(bias: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    if not (np.abs(bias) <= 2**30).all():
+        raise ArgumentError("bias", expected="numbers of at most 2^30", got=bias.tolist())
+    return np.round(bias * 2**20) / 2**20
+
+
+def _notes(notes: Any) -> Mapping[str, Any]:
+    if notes is None:
+        return {}
+    if not isinstance(notes, Mapping):
+        raise ArgumentTypeError("notes", expected="a mapping", got=type(notes).__name__)
+    return notes
+
+
+def _label(label: Any) -> int | str:
+    return str(label) if isinstance(label, str) else check_integer("labels", label, hint="labels are integers or text")
+
+
 def _check_circuit(circuit: Circuit) -> None:
     """Refuse a circuit that is none. Raises ArgumentError; see `Circuit`."""
-    if circuit.num_inputs < 1:
-        raise ArgumentError("num_inputs", expected="at least 1", got=circuit.num_inputs)
     nodes = len(circuit.tables)
     for name in ("inputs_a", "inputs_b"):
         if len(getattr(circuit, name)) != nodes:
@@ -216,7 +235,10 @@ def _check_circuit(circuit: Circuit) -> None:
         if len(vote.signals) and not (vote.signals.min() >= 0 and vote.signals.max() < signals):
             wrong = next(int(signal) for signal in vote.signals if not 0 <= signal < signals)
             raise ArgumentError(f"votes[{place}] signals", expected=f"signals from 0 to {signals - 1}", got=wrong)
-        if np.abs(vote.weights).sum() > 2**31 - 1 or (len(vote.weights) and vote.weights.min() == -(2**63)):
+        # the largest weight first: a sum of larger ones might wrap around
+        if len(vote.weights) and (
+            np.abs(vote.weights).max() > _MOST or vote.weights.min() < -_MOST or np.abs(vote.weights).sum() > _MOST
+        ):
             raise ArgumentError(
                 f"votes[{place}] weights",
                 expected="a sum that fits 32 bits",
@@ -229,10 +251,6 @@ def _check_circuit(circuit: Circuit) -> None:
             expected=f"{circuit.num_classes}, one a class",
             got=f"shape {list(circuit.bias.shape)}",
         )
-    if not (np.abs(circuit.bias) <= 2**30).all():
-        raise ArgumentError("bias", expected="finite numbers of at most 2^30", got=circuit.bias.tolist())
-    if not (np.isfinite(circuit.tau) and circuit.tau > 0):
-        raise ArgumentError("tau", expected="a positive number", got=circuit.tau)
     if len(circuit.labels) != circuit.num_classes:
         raise ArgumentError("labels", expected=f"{circuit.num_classes}, one a class", got=len(circuit.labels))
     if circuit.inputs is not None and len(circuit.inputs.feature) != circuit.num_inputs:

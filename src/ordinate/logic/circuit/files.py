@@ -11,7 +11,7 @@ from ordinate.errors import DataError, MissingDataError, OrdinateError
 from ordinate.logic.circuit.circuit import Circuit
 from ordinate.logic.circuit.input_thresholds import InputThresholds
 
-__all__ = ["FORMAT", "VERSION", "from_document", "load", "save", "to_document"]
+__all__ = ["FORMAT", "VERSION", "from_document", "load", "read_json", "save", "to_document"]
 
 FORMAT, VERSION = "ordinate.logic.circuit", 1
 _FIELDS = {"format", "version", "num_inputs", "nodes", "votes", "bias", "tau", "inputs", "labels", "notes"}
@@ -60,16 +60,14 @@ def from_document(document: Any, source: str = "circuit") -> Circuit:
     try:
         inputs = document["inputs"]
         return Circuit(
-            _whole_number(document["num_inputs"], "num_inputs"),
+            document["num_inputs"],
             document["nodes"]["table"],
             document["nodes"]["a"],
             document["nodes"]["b"],
             votes=[(vote["signal"], vote["weight"]) for vote in document["votes"]],
             bias=document["bias"],
             tau=document["tau"],
-            inputs=None
-            if inputs is None
-            else InputThresholds(_whole_number(inputs["num_features"], "num_features"), inputs["feature"], inputs["threshold"]),
+            inputs=None if inputs is None else InputThresholds(inputs["num_features"], inputs["feature"], inputs["threshold"]),
             labels=document["labels"],
             notes=document["notes"],
         )
@@ -80,29 +78,46 @@ def from_document(document: Any, source: str = "circuit") -> Circuit:
         raise DataError(source, expected="a circuit", got=reason) from error
 
 
-def _whole_number(value: Any, name: str) -> int:
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise DataError(name, expected="an integer", got=value)
-    return value
-
-
 def load(path: str | Path) -> Circuit:
     """Read a circuit. Raises as `Circuit.load`."""
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
-        raise MissingDataError(str(path), expected="a circuit file", got="none") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(str(path), expected="a circuit in JSON", got=str(error)) from None
-    try:
-        document = json.loads(text, parse_constant=_refuse)
-    except ValueError as error:
-        raise DataError(str(path), expected="a circuit in JSON", got=str(error)) from None
-    return from_document(document, str(path))
+    return from_document(read_json(path, "a circuit"), str(path))
 
 
-def _refuse(name: str) -> float:
-    raise DataError("circuit", expected="finite numbers", got=name)
+def read_json(path: str | Path, what: str) -> Any:
+    """The content of a JSON file; circuits, networks and checkpoints of growth are read so.
+
+    Args:
+        path: of a regular file.
+        what: what it should be, for the message.
+
+    Raises:
+        MissingDataError: no such file.
+        DataError: not readable, not UTF-8, not JSON, a key twice, NaN or infinity, too deeply nested.
+    """
+    source = Path(path)
+    if not source.exists() or source.is_dir():
+        raise MissingDataError(str(path), expected=f"{what} in a file", got="no such file")
+    if not source.is_file():
+        raise DataError(str(path), expected=f"{what} in a regular file", got="a device or a pipe")
+    try:
+        return json.loads(
+            source.read_text(encoding="utf-8"), parse_constant=_refuse_constant, object_pairs_hook=_refuse_repetition
+        )
+    except (OSError, ValueError) as error:  # UnicodeDecodeError and JSONDecodeError are ValueErrors
+        raise DataError(str(path), expected=f"{what} in JSON", got=str(error)) from None
+    except RecursionError:
+        raise DataError(str(path), expected=f"{what} in JSON", got="brackets nested too deeply") from None
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"{name} where a finite number should be")
+
+
+def _refuse_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result = dict(pairs)
+    if len(result) < len(pairs):
+        raise ValueError("a key that stands twice")
+    return result
 
 
 def save(circuit: Circuit, path: str | Path) -> None:

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ordinate.arguments import check_integer
 from ordinate.errors import ArgumentError, ShapeError
-from ordinate.logic.circuit.arrays import integer_array
+from ordinate.logic.circuit.arrays import integer_array, number_array
 
 __all__ = ["InputThresholds"]
 
@@ -36,17 +37,15 @@ class InputThresholds:
 
     def __init__(self, num_features: int, feature: npt.ArrayLike, threshold: npt.ArrayLike) -> None:
         put = object.__setattr__
-        put(self, "num_features", int(num_features))
+        put(self, "num_features", check_integer("num_features", num_features, minimum=1, maximum=2**31 - 1))
         put(self, "feature", integer_array(feature, np.int32, "feature"))
-        put(self, "threshold", np.array(threshold, np.float64))
-        if self.feature.shape != self.threshold.shape or self.feature.ndim != 1:
+        put(self, "threshold", number_array(threshold, "threshold"))
+        if self.feature.shape != self.threshold.shape:
             raise ArgumentError(
                 "threshold",
                 expected=f"one for each of the {self.feature.size} bits",
                 got=f"shape {list(self.threshold.shape)}",
             )
-        if not np.isfinite(self.threshold).all():
-            raise ArgumentError("threshold", expected="finite numbers", got="NaN or infinity")
         if self.feature.size and not (self.feature.min() >= 0 and self.feature.max() < self.num_features):
             raise ArgumentError(
                 "feature",
@@ -68,8 +67,11 @@ class InputThresholds:
 
         Raises:
             ShapeError: another number of features.
+            ArgumentError: NaN, or something that is no number.
         """
         numbers = np.asarray(x)
+        if numbers.dtype.kind not in "buif":
+            raise ArgumentError("x", expected="numbers", got=f"values of {numbers.dtype}")
         if numbers.ndim == 0 or numbers.shape[-1] != self.num_features:
             raise ShapeError(
                 "x",
@@ -77,6 +79,8 @@ class InputThresholds:
                 got=f"shape {list(numbers.shape)}",
                 hint="flatten images to one row each",
             )
+        if numbers.dtype.kind == "f" and np.isnan(numbers).any():
+            raise ArgumentError("x", expected="numbers", got="NaN", hint="a missing value has no side of a threshold")
         if numbers.dtype == np.uint8 and np.array_equal(self.feature, np.arange(self.num_features)):
             # a byte is above a number exactly if it is above its floor; comparing bytes avoids a copy in floats
             least = np.floor(self.threshold)

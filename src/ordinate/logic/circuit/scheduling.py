@@ -55,19 +55,24 @@ def near_order(netlist: Netlist, outputs: Iterable[int]) -> list[int]:
 
 
 def inputs_first(netlist: Netlist, sequence: Iterable[int], outputs: Iterable[int]) -> list[int]:
-    """The gates of a sequence on which these literals depend, each after what it reads; what the sequence lacks is put in.
+    """The gates on which these literals depend, each after what it reads: in the order of a sequence, then what it lacks.
+
+    An output may be a gate that no vote reads: a sum that happens to be a gate the circuit computes already.
 
     >>> netlist = Netlist(4)
     >>> x, y = netlist.conjunction(2, 4), netlist.conjunction(6, 8)
     >>> inputs_first(netlist, [7, 6], [netlist.parity(x, y)])
     [6, 5, 7]
     """
+    outputs = list(outputs)
     live, depth = netlist.reached(outputs), range(len(netlist))  # later gates are deeper, near enough
     done = _only_inputs(netlist)
     order: list[int] = []
     for node in sequence:
         if live[node]:
             order += _make(netlist, node, done, depth)
+    for output in outputs:
+        order += _make(netlist, output >> 1, done, depth)
     return order
 
 

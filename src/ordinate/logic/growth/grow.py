@@ -15,8 +15,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ from ordinate.arguments import check_integer, check_number
 from ordinate.atomic_io import atomic_write
 from ordinate.errors import ArgumentError, DataError, ShapeError
 from ordinate.logic.circuit.circuit import Circuit
+from ordinate.logic.circuit.files import read_json
 from ordinate.logic.circuit.input_thresholds import InputThresholds
 from ordinate.logic.growth.distortion import distorted
 from ordinate.logic.growth.scoring import best_pairs, choose, costs_of_removal, revoted
@@ -225,14 +227,18 @@ def load_growth(path: Path, run: GrowthRun, mark: str) -> None:
         DataError: a damaged file, or one of other settings or other images.
     """
     try:
-        record = json.loads(path.read_text(encoding="utf-8"))
+        record = read_json(path, "a checkpoint of growth")
         known = record["schema"] == _SCHEMA and record["version"] == _VERSION
         same_settings, same_data = record["settings"] == asdict(run.settings), record["data"] == mark
         state, best = _snapshot(record["state"]), _snapshot(record["best"])
         rounds = [GrowthRound(**report) for report in record["rounds"]]
         generator, loss = record["generator"], record["best_loss"]
-        phase, replaced, waited = str(record["phase"]), int(record["replaced"]), int(record["waited"])
-    except (OSError, ValueError, KeyError, TypeError, IndexError) as error:
+        phase, replaced, waited = record["phase"], int(record["replaced"]), int(record["waited"])
+        if phase not in ("grow", "revote", "cut", "done"):
+            raise ValueError(f"phase {phase!r}")
+    except DataError as error:
+        raise DataError(error.argument, expected=error.expected, got=error.got, hint="remove it to start anew") from None
+    except (ValueError, KeyError, TypeError, IndexError, OverflowError) as error:
         raise DataError(
             str(path), expected="a checkpoint of growth", got=f"a file that is none ({error})", hint="remove it to start anew"
         ) from None
@@ -241,11 +247,31 @@ def load_growth(path: Path, run: GrowthRun, mark: str) -> None:
             raise DataError(
                 str(path), expected=f"a checkpoint of the same {what}", got=f"other {what}", hint="remove it to start anew"
             )
-    run.state.restore(state)
-    run.best = (float("inf") if loss is None else float(loss), best)
-    run.rounds, run.phase, run.replaced, run.waited = rounds, phase, replaced, waited
-    run.generator.bit_generator.state = generator
-    run.seconds_before = rounds[-1].cpu_seconds if rounds else 0.0
+    try:
+        for snapshot in (best, state):
+            _check_snapshot(snapshot, run.state)
+            run.state.restore(snapshot)
+        run.best = (float("inf") if loss is None else float(loss), best)
+        run.rounds, run.phase, run.replaced, run.waited = rounds, phase, replaced, waited
+        run.generator.bit_generator.state = generator
+        run.seconds_before = float(rounds[-1].cpu_seconds) if rounds else 0.0
+    except (ValueError, KeyError, TypeError, IndexError, OverflowError, AttributeError) as error:
+        raise DataError(
+            str(path), expected="a checkpoint of growth", got=f"damaged content ({error})", hint="remove it to start anew"
+        ) from None
+
+
+def _check_snapshot(snapshot: Snapshot, state: GrowthState) -> None:
+    """Raise ValueError for gates, votes or numbers that no growth of these images has."""
+    inputs = len(state.used_inputs)
+    for place, (table, first, second) in enumerate(snapshot.gates):
+        if table not in range(16) or first not in range(inputs + place) or second not in range(inputs + place):
+            raise ValueError(f"gate {place} is none")
+    votes = [vote for vote in snapshot.votes if vote.shape == (state.num_classes,) and (np.abs(vote) <= 1).all()]
+    if not len(votes) == len(snapshot.votes) == len(snapshot.gates) <= state.train.signals.capacity:
+        raise ValueError("votes that do not belong to the gates")
+    if not (np.isfinite(snapshot.tau) and snapshot.tau > 0 and snapshot.bias.shape == (state.num_classes,)):
+        raise ValueError("a temperature or a bias that is none")
 
 
 _REVOTED_ON = 24_000
@@ -418,7 +444,6 @@ class GrowthRun:
             save_growth(self.checkpoint, self, self._mark)
 
 
-Images = npt.NDArray[np.uint8]
 Labels = npt.NDArray[np.int64]
 
 
@@ -436,29 +461,30 @@ class GrownCircuit:
 
 
 def grow(
-    train: tuple[Images, Labels],
-    validation: tuple[Images, Labels],
-    threshold: float,
+    train: tuple[Any, Any],
+    validation: tuple[Any, Any],
+    threshold: float | InputThresholds,
     settings: GrowthSettings,
     *,
-    labels: tuple[int, ...] | None = None,
+    labels: Sequence[int | str] | None = None,
     checkpoint: str | Path | None = None,
     on_round: Callable[[GrowthRound], None] | None = None,
 ) -> GrownCircuit:
     """Grow a circuit that tells images apart.
 
     Args:
-        train: images uint8 [N, height, width], or rows of numbers uint8 [N, features], and labels int64 [N] from 0 on.
+        train: images uint8 [N, height, width], or rows of numbers [N, features], and labels [N]: integers from 0 on, or text.
         validation: likewise; nothing is learned from it, it says when to stop.
-        threshold: a pixel above it is a 1.
-        settings: how many gates, and how they are looked for. Distorted copies are made of images only.
-        labels: what the classes are called; 0, 1, 2, ... if not given.
+        threshold: a number above it is a 1; or one or more thresholds for each feature.
+        settings: how many gates, and how they are searched for. Distorted copies are made of images only.
+        labels: what the classes are called; by default the integers or texts themselves, in order.
         checkpoint: a file that is written after each round; where it is there already, growth goes on from it and comes to the
             same circuit as if it had never stopped.
         on_round: called after each round.
 
     Raises:
-        ArgumentError: fewer than two classes, a class without images, labels and images of other numbers.
+        ArgumentError: fewer than two classes, a class without images, labels and images of other numbers, labels that are
+            neither integers nor text, numbers that are not finite.
         ShapeError: validation images of another size.
         DataError: a checkpoint of other settings or data.
 
@@ -468,58 +494,109 @@ def grow(
     >>> grown.circuit.num_gates, grown.rounds[-1].validation_accuracy
     (1, 1.0)
     """
-    num_classes = _check(train, validation)
+    (images, classes), (validation_images, validation_classes), names = _examples(train, validation, labels)
+    features = math.prod(images.shape[1:])
+    if not isinstance(threshold, InputThresholds):
+        threshold = InputThresholds.uniform(features, check_number("threshold", threshold))
     state = GrowthState(
-        _with_copies(train, threshold, settings),
-        _as_bits(validation, threshold),
-        num_classes,
+        _with_copies(images, classes, threshold, settings),
+        (threshold.bits(validation_images.reshape(len(validation_images), -1)), validation_classes),
+        len(names),
         settings.gates,
         settings.least_tau,
     )
     run = GrowthRun(state, settings, None if checkpoint is None else Path(checkpoint), on_round)
     run.to_the_end()
-    thresholds = InputThresholds.uniform(state.num_inputs, threshold)
-    names = tuple(range(num_classes)) if labels is None else labels
     notes = {"grown": {"rounds": len(run.rounds), "seed": settings.seed, "votes_per_gate": settings.votes_per_gate}}
-    return GrownCircuit(state.to_circuit(thresholds, names, notes), tuple(run.rounds))
+    return GrownCircuit(state.to_circuit(threshold, names, notes), tuple(run.rounds))
 
 
-def _as_bits(known: tuple[Images, Labels], threshold: float) -> tuple[npt.NDArray[np.bool_], Labels]:
-    images, labels = known
-    return (images > threshold).reshape(len(images), -1), np.asarray(labels, dtype=np.int64)
-
-
-def _with_copies(
-    known: tuple[Images, Labels], threshold: float, settings: GrowthSettings
-) -> tuple[npt.NDArray[np.bool_], Labels]:
-    """The images' bits, and those of their distorted copies."""
-    bits, labels = _as_bits(known, threshold)
-    copies = settings.copies if known[0].ndim == 3 else 0
-    parts = [bits]
-    for copy in range(copies):
-        images = distorted(known[0], seed=settings.seed * 1000 + copy, strength=settings.strength)
-        parts.append((images > threshold).reshape(len(images), -1))
-    return np.concatenate(parts), np.tile(labels, copies + 1)
-
-
-def _check(train: tuple[Images, Labels], validation: tuple[Images, Labels]) -> int:
-    """The number of classes."""
-    for name, (images, labels) in (("train", train), ("validation", validation)):
-        if len(images) != len(labels) or not len(labels):
-            raise ArgumentError(name, expected="a label for each image, and images", got=f"{len(images)} and {len(labels)}")
-        if np.min(labels) < 0:
-            raise ArgumentError(name, expected="labels from 0 on", got=int(np.min(labels)))
-    if train[0].shape[1:] != validation[0].shape[1:]:
-        raise ShapeError(
-            "validation",
-            expected=f"images of {train[0].shape[1:]}, as those to learn from",
-            got=validation[0].shape[1:],
+def _numbers(name: str, images: Any) -> npt.NDArray[Any]:
+    """Images [N, height, width] or rows [N, features] as an array of finite numbers."""
+    array = np.asarray(images)
+    if array.ndim and not len(array):
+        raise ArgumentError(name, expected="a label for each image, and images", got="none")
+    if array.dtype.kind not in "buif" or array.ndim not in (2, 3) or not array.size:
+        raise ArgumentError(
+            name,
+            expected="images [N, height, width] or rows of numbers [N, features]",
+            got=f"{array.dtype} {list(array.shape)}",
         )
-    counts = np.bincount(train[1])
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        raise ArgumentError(name, expected="finite numbers", got="NaN or infinity")
+    return array
+
+
+def _integers_or_text(name: str, labels: Any) -> npt.NDArray[Any]:
+    """Labels [N] or [N, 1] as integers or text."""
+    array = np.asarray(labels)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim != 1:
+        raise ArgumentError(name, expected="labels [N]", got=f"shape {list(array.shape)}")
+    if array.dtype.kind == "O" and all(isinstance(label, str) for label in array.tolist()):
+        array = array.astype(str)
+    if (
+        array.dtype.kind == "f"
+        and np.isfinite(array).all()
+        and (array == np.floor(array)).all()
+        and (np.abs(array) < 2**53).all()
+    ):
+        array = array.astype(np.int64)
+    if array.dtype.kind not in "biuU":
+        example = array.tolist()[0] if array.size else array.dtype
+        raise ArgumentError(name, expected="labels that are integers or text", got=f"{array.dtype} such as {example!r}")
+    return array if array.dtype.kind == "U" else array.astype(np.int64)
+
+
+def _examples(
+    train: tuple[Any, Any], validation: tuple[Any, Any], labels: Sequence[int | str] | None
+) -> tuple[tuple[npt.NDArray[Any], Labels], tuple[npt.NDArray[Any], Labels], tuple[int | str, ...]]:
+    """Both sets as arrays, with the numbers of their classes, and what the classes are called."""
+    arrays = []
+    for name, (images, y_of_set) in (("train", train), ("validation", validation)):
+        pair = _numbers(name, images), _integers_or_text(f"{name} labels", y_of_set)
+        if len(pair[0]) != len(pair[1]):
+            raise ArgumentError(name, expected="a label for each image, and images", got=f"{len(pair[0])} and {len(pair[1])}")
+        arrays.append(pair)
+    (x, y), (x_validation, y_validation) = arrays
+    if x.shape[1:] != x_validation.shape[1:]:
+        raise ShapeError("validation", expected=f"images of {x.shape[1:]}, as those to learn from", got=x_validation.shape[1:])
+    if y.dtype.kind != y_validation.dtype.kind:
+        raise ArgumentError("validation", expected="labels of the same kind as in train", got=f"{y_validation.dtype}")
+    if y.dtype.kind == "U":
+        texts = np.unique(y)
+        if not np.isin(y_validation, texts).all():
+            unknown = y_validation[~np.isin(y_validation, texts)][0]
+            raise ArgumentError("validation", expected=f"labels of train: {', '.join(texts)}", got=str(unknown))
+        names: tuple[int | str, ...] = tuple(str(text) for text in texts)
+        y, y_validation = np.searchsorted(texts, y), np.searchsorted(texts, y_validation)
+    else:
+        for name, numbers in (("train", y), ("validation", y_validation)):
+            if numbers.min() < 0:
+                raise ArgumentError(name, expected="labels from 0 on", got=int(numbers.min()))
+        if y.max() >= 2**16:
+            raise ArgumentError("train", expected="labels that number the classes from 0", got=int(y.max()))
+        names = tuple(range(int(y.max()) + 1))
+    counts = np.bincount(y)
     if len(counts) < 2:
         raise ArgumentError("train", expected="at least two classes", got="one")
     if not counts.all():
         raise ArgumentError("train", expected="images of every class", got=f"none of class {int(counts.argmin())}")
-    if np.max(validation[1]) >= len(counts):
-        raise ArgumentError("validation", expected=f"labels below {len(counts)}", got=int(np.max(validation[1])))
-    return len(counts)
+    if y_validation.max() >= len(counts):
+        raise ArgumentError("validation", expected=f"labels below {len(counts)}", got=int(y_validation.max()))
+    if labels is not None and len(labels) != len(counts):
+        raise ArgumentError("labels", expected=f"{len(counts)}, one a class", got=len(labels))
+    return (x, y), (x_validation, y_validation), names if labels is None else tuple(labels)
+
+
+def _with_copies(
+    images: npt.NDArray[Any], labels: Labels, thresholds: InputThresholds, settings: GrowthSettings
+) -> tuple[npt.NDArray[np.bool_], Labels]:
+    """The images' bits, and those of their distorted copies."""
+    copies = settings.copies if images.ndim == 3 else 0
+    parts = [thresholds.bits(images.reshape(len(images), -1))]
+    for copy in range(copies):
+        copied = distorted(images, seed=settings.seed * 1000 + copy, strength=settings.strength)
+        parts.append(thresholds.bits(copied.reshape(len(images), -1)))
+    return np.concatenate(parts), np.tile(labels, copies + 1)

@@ -67,6 +67,7 @@ class SignalBank:
 
     def __init__(self, inputs: npt.NDArray[np.bool_], capacity: int) -> None:
         self.examples, self.count = inputs.shape
+        self.capacity = capacity
         self._rows = np.zeros((self.count + capacity, -(-self.examples // 8)), np.uint8)
         for first in range(0, self.count, 64):  # a transposed copy of all inputs at once would not fit a small machine
             self._rows[first : min(first + 64, self.count)] = np.packbits(inputs[:, first : first + 64].T, axis=1)
@@ -249,7 +250,7 @@ class GrowthState:
         p[self.train.labels, torch.arange(p.shape[1])] += 1
         return p.numpy()
 
-    def to_circuit(self, inputs: InputThresholds | None, labels: Sequence[int], notes: dict[str, Any]) -> Circuit:
+    def to_circuit(self, inputs: InputThresholds | None, labels: Sequence[int | str], notes: dict[str, Any]) -> Circuit:
         """The circuit as it stands."""
         number = np.concatenate((self.used_inputs, self.num_inputs + np.arange(len(self.gates))))
         gates = np.array(self.gates, dtype=np.int64).reshape(-1, 3)

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 
 from ordinate.atomic_io import atomic_files
 from ordinate.errors import ArgumentError, ArgumentTypeError, DataError, MissingDataError
+from ordinate.logic.circuit.files import read_json
 from ordinate.logic.network.layers import GroupSum, LogicConv2d, LogicDense, OrPooling2d, Thresholds
 from ordinate.safetensors_io import read_tensors, write_tensors
 
@@ -110,11 +111,12 @@ class LogicNetwork(nn.Sequential):
         if hashlib.sha256(tensors.read_bytes()).hexdigest() != record["sha256"]:
             raise DataError(str(tensors), expected=f"the file that {path.name} was saved with", got="another hash")
         state, _ = read_tensors(tensors)
+        most = sum(tensor.numel() for tensor in state.values())
         try:
-            network = cls(*(_layer(record) for record in record["layers"]))
+            network = cls(*(_layer(layer, most) for layer in record["layers"]))
             network.load_state_dict(state)
-        except (KeyError, TypeError, RuntimeError) as error:
-            raise DataError(str(path), expected="layers that fit their tensors", got=str(error)) from None
+        except (KeyError, TypeError, ValueError, RuntimeError, AttributeError, OverflowError) as error:
+            raise DataError(str(path), expected="layers that fit their tensors", got=str(error).splitlines()[0]) from None
         return network.eval()
 
 
@@ -126,12 +128,7 @@ def _json_path(path: str | Path) -> Path:
 
 
 def _read_record(path: Path) -> dict[str, Any]:
-    try:
-        record = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise MissingDataError(str(path), expected="a saved network", got="no such file") from None
-    except (OSError, ValueError) as error:
-        raise DataError(str(path), expected="a saved network (JSON)", got=str(error)) from None
+    record = read_json(path, "a saved network")
     if not isinstance(record, dict) or record.get("schema") != "ordinate.logic.network":
         raise DataError(str(path), expected="a file of schema ordinate.logic.network", got="another file")
     if record.get("version") != NETWORK_SCHEMA:
@@ -140,6 +137,8 @@ def _read_record(path: Path) -> dict[str, Any]:
         )
     if not all(isinstance(record.get(key), kind) for key, kind in (("layers", list), ("tensors", str), ("sha256", str))):
         raise DataError(str(path), expected="layers, tensors and sha256", got="some are missing")
+    if Path(record["tensors"]).name != record["tensors"]:
+        raise DataError(str(path), expected="tensors in a file beside it", got=record["tensors"])
     return record
 
 
@@ -153,17 +152,19 @@ def _settings(layer: nn.Module) -> dict[str, Any]:
     raise ArgumentError("layers", expected="layers of ordinate.logic, Flatten or Unflatten", got=type(layer).__name__)
 
 
-def _layer(record: dict[str, Any]) -> nn.Module:
+def _layer(record: dict[str, Any], most: int) -> nn.Module:
+    """The layer of a record, without its tensors; nothing larger than `most`, the numbers in the file, is allocated."""
     kind, settings = record["kind"], dict(record["settings"])
+    sizes = [settings.get("out_features", 1), settings.get("out_channels", 1), *(settings.get("values") or ())]
+    if not all(isinstance(size, int) and 0 < size <= most for size in sizes) or not 0 < settings.get("depth", 1) < 32:
+        raise ValueError(f"{kind} of sizes {sizes}, more than its tensors hold")
     if kind == "LogicDense":
-        if settings["wiring"] == "given":  # the state dict has the wiring itself
-            settings["wiring"] = torch.stack(
-                (
-                    torch.zeros(settings["out_features"], dtype=torch.int64),
-                    torch.ones(settings["out_features"], dtype=torch.int64),
-                )
-            )
-        return LogicDense(**settings)
+        wiring = settings["wiring"]
+        if wiring != "learned":  # the state dict has the wiring itself
+            settings["wiring"] = torch.arange(2).unsqueeze(1).expand(2, settings["out_features"])
+        layer = LogicDense(**settings)
+        layer._wiring_name = wiring
+        return layer
     if kind == "Thresholds":
         return Thresholds(torch.zeros(settings.pop("values")), **settings)
     if kind == "Unflatten":

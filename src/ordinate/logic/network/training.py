@@ -141,7 +141,14 @@ def load_training(
     tensors, metadata = read_tensors(path)
     if metadata.get("ordinate_logic_training") != _VERSION:
         raise DataError(str(path), expected="a checkpoint of training", got="another file", hint="remove it to start anew")
-    if json.loads(metadata["settings"]) != asdict(settings):
+    try:
+        settings_before, reports = json.loads(metadata["settings"]), json.loads(metadata["reports"])
+        done = [EpochReport(**report) for report in reports]
+    except (KeyError, ValueError, TypeError) as error:
+        raise DataError(
+            str(path), expected="a checkpoint of training", got=f"damaged content ({error})", hint="remove it to start anew"
+        ) from None
+    if settings_before != asdict(settings):
         raise DataError(
             str(path),
             expected=f"a checkpoint of these settings {asdict(settings)}",
@@ -152,18 +159,20 @@ def load_training(
     def of(prefix: str) -> dict[str, Tensor]:
         return {name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)}
 
+    best = of("best.")
     try:
+        network.load_state_dict(best)  # both must fit, before anything is trained on
         network.load_state_dict(of("now."))
         state = optimiser.state_dict()
         numbers = sorted({int(name.split(".")[1]) for name in tensors if name.startswith("adam.")})
         state["state"] = {number: {moment: tensors[f"adam.{number}.{moment}"] for moment in _MOMENTS} for number in numbers}
         optimiser.load_state_dict(state)
-    except (RuntimeError, KeyError, ValueError) as error:
+        torch.set_rng_state(tensors["draws"])
+    except (RuntimeError, KeyError, ValueError, TypeError, IndexError) as error:
         raise DataError(
             str(path), expected="a checkpoint of this network", got=str(error).splitlines()[0], hint="remove it to start anew"
         ) from None
-    torch.set_rng_state(tensors["draws"])
-    return [EpochReport(**report) for report in json.loads(metadata["reports"])], of("best.")
+    return done, best
 
 
 Examples = tuple[Tensor, Tensor]
