@@ -13,6 +13,7 @@ import os
 import re
 import shutil
 import tempfile
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -219,7 +220,13 @@ def save_figure(figure: Any, path: str | Path, *, name: str = "path") -> Path:
     """
     kind = picture_kind(path, name=name)
     undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
-    return atomic_write(path, lambda draft: figure.savefig(draft, format=kind, dpi=160, metadata=undated), name=name)
+
+    def write(draft: Path) -> None:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Glyph .* missing from")  # a name in another script is drawn as boxes
+            figure.savefig(draft, format=kind, dpi=160, metadata=undated)
+
+    return atomic_write(path, write, name=name)
 
 
 def _encoded(content: str | bytes) -> bytes:

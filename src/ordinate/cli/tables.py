@@ -32,6 +32,7 @@ __all__ = [
     "format_tokens",
     "format_value",
     "grid",
+    "printable",
 ]
 
 SEVERITY_STYLES = {"error": "bold red", "warning": "yellow", "info": "cyan"}
@@ -41,10 +42,28 @@ _SOURCE_STYLES = {"file": "green", "family": "blue", "derived": "dim", "assumed"
 def console(*, stderr: bool = False) -> Console:
     """A console of rich; where nobody watches, lines have 120 columns, for a pipe has no width of its own."""
     from rich.console import Console
+    from rich.segment import Segment
+
+    class Safe(Console):
+        """Shows control characters that came from a file instead of sending them to the terminal."""
+
+        def render(self, *arguments: Any, **options: Any) -> Any:
+            for segment in super().render(*arguments, **options):
+                clean = segment.control or segment.text.isprintable() or segment.text == "\n"
+                yield segment if clean else Segment(printable(segment.text), segment.style)
 
     stream = sys.stderr if stderr else sys.stdout
     watched = stream is not None and stream.isatty()
-    return Console(file=stream, width=None if watched else 120, highlight=False)
+    return Safe(file=stream, width=None if watched else 120, highlight=False)
+
+
+def printable(text: str) -> str:
+    r"""The text with its control characters spelt out, such as those that would colour a terminal or turn its lines around.
+
+    >>> print(printable("a\x1b[31mb"))
+    a\x1b[31mb
+    """
+    return "".join(one if one.isprintable() or one == "\n" else one.encode("unicode_escape").decode("ascii") for one in text)
 
 
 def answer(*parts: RenderableType) -> None:

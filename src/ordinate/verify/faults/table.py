@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import ordinate
+from ordinate.errors import RefusedError
 
 __all__ = ["FAMILIES", "KnownFault"]
 
@@ -49,11 +50,10 @@ class KnownFault:
         """The wrong implementation.
 
         Raises:
-            ValueError: the fault has no meaning under these settings.
+            RefusedError: the fault has no meaning under these settings.
         """
         if not self.needs(settings):
-            problem = f"{self.id} has no meaning under these settings"
-            raise ValueError(problem)
+            raise RefusedError("settings", expected=f"settings under which {self.id} has a meaning")
         return self.make(settings)
 
     def read_at(self) -> str:
