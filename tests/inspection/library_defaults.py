@@ -8,8 +8,10 @@ so that `head_dim` stays open where the code divides. Rope parameters are the on
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import json
 import logging
+import re
 import warnings
 from pathlib import Path
 from typing import Any
@@ -36,9 +38,30 @@ NAMES = """
     use_learned_position_embeddings sinusoidal_pos_embds sinusoidal_embeddings clamp_len depths layer_group_size
     num_sliding_attention_heads swa_num_attention_heads swa_num_key_value_heads H_cycles L_cycles
     memory_attention_hidden_size global_head_dim use_abs_pos cross_attention_layers max_text_positions
-    max_speech_positions
+    max_speech_positions num_kv_shared_layers linear_num_key_heads linear_num_value_heads linear_key_head_dim
+    linear_value_head_dim linear_conv_kernel_dim linear_num_heads linear_head_dim short_conv_kernel_size mamba_expand
+    expand mamba_d_state state_size mamba_d_conv conv_kernel mamba_n_heads mamba_num_heads n_mamba_heads mamba_n_groups
+    mamba_ngroups n_groups ssm_state_size mamba_d_ssm mamba_d_head mamba_head_dim mamba_headdim conv_L_cache
+    conv_kernel_size lru_width conv1d_width attention_hidden_size attn_temperature_tuning floor_scale attn_scale
+    log_scaling_n_floor log_scaling_alpha
 """
 KEYS = NAMES.split()
+
+SPELLINGS = [
+    *("partial_rotary_factor", "rotary_pct", "rope_pct", "rotary_fraction", "rotary_emb_fraction", "rotary_dim"),
+    *("rotary_emb_base", "rotary_base", "rope_base", "rotary_embedding_base", "rope_freq_constant"),
+]
+"""Keys of older files for the share of channels that turn and for the base; a class reads few of them and ignores the rest."""
+
+
+def spellings(kind: type) -> list[str]:
+    """Those of `SPELLINGS` that the configuration or the modeling code of a type mentions."""
+    folder = Path(inspect.getfile(kind)).parent
+    settings, code = (
+        "\n".join(path.read_text(encoding="utf-8") for path in folder.glob(f"{start}_*.py"))
+        for start in ("configuration", "modeling")
+    )
+    return [key for key in SPELLINGS if re.search(rf"\b{key}\b", settings) or re.search(rf"(config\.|[\"']){key}\b", code)]
 
 
 def gather() -> dict[str, Any]:
@@ -64,6 +87,8 @@ def gather() -> dict[str, Any]:
                 defaults[key] = kept
         parts = {key: value["model_type"] for key, value in told.items() if isinstance(value, dict) and value.get("model_type")}
         table[model_type] = {"defaults": defaults, "parts": parts}
+        if found := spellings(kind):
+            table[model_type]["spellings"] = found
     return table
 
 

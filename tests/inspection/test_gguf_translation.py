@@ -331,7 +331,8 @@ def test_a_value_that_cannot_be_is_a_finding_that_names_its_key(key: str, value:
 
 def test_the_table_covers_the_architectures_that_the_witness_knows() -> None:
     known = set(gguf.MODEL_ARCH_NAMES.values())
-    assert set(ARCHITECTURES) - known <= {"deepseek32", "eagle3", "nanbeige", "gptj"}  # newer than the package, or retired
+    newer = {"cohere2moe", "deepseek4", "dflash", "gemma4-assistant", "hy_v3", "laguna", "mellum", "step35", "talkie"}
+    assert set(ARCHITECTURES) - known <= {"deepseek32", "eagle3", "nanbeige", "gptj"} | newer  # or retired
     assert len(known & set(ARCHITECTURES)) >= 0.9 * len(known)
 
 
@@ -376,3 +377,139 @@ def test_plain_frequencies_are_the_geometric_ladder() -> None:
     assert rotation is not None
     assert rotation.inverse_frequencies() == inverse_frequencies(128, 500000.0)
     assert rotation.layout.value == "half"
+
+
+def test_layers_that_share_an_earlier_cache_keep_none_of_their_own() -> None:
+    """Gemma 4 E2B: 15 of 35 layers keep keys and values, one head of 512 channels in 3 of them, of 256 in the other 12."""
+    keys = {
+        "block_count": 35,
+        "embedding_length": 1536,
+        "attention.head_count": 8,
+        "attention.head_count_kv": 1,
+        "attention.key_length": 512,
+        "attention.value_length": 512,
+        "attention.key_length_swa": 256,
+        "attention.value_length_swa": 256,
+        "attention.sliding_window": 512,
+        "attention.sliding_window_pattern": [(index + 1) % 5 != 0 for index in range(35)],
+        "attention.shared_kv_layers": 20,
+        "context_length": 131072,
+    }
+    cache = inspected("gemma4", keys).cache
+    assert cache is not None
+    assert cache.bytes_per_token.value == (3 * 2 * 512 + 12 * 2 * 256) * 2 == 18432
+
+
+def test_kimis_layers_keep_what_llama_cpp_allocates() -> None:
+    """n_embd_r = 3 (d_conv - 1) n_head d and n_embd_s = d^2 n_head, in float32 (llama-hparams.cpp); latents for the others."""
+    keys = LLAMA | {
+        "block_count": 4,
+        "attention.head_count_kv": [0, 0, 0, 1],
+        "attention.key_length": 576,
+        "attention.value_length": 512,
+        "attention.key_length_mla": 192,
+        "attention.value_length_mla": 128,
+        "attention.kv_lora_rank": 512,
+        "rope.dimension_count": 64,
+        "kda.head_dim": 128,
+        "ssm.conv_kernel": 4,
+    }
+    full, linear = inspected("kimi-linear", keys).layers
+    assert full.attention.cached_width.value == 512 + 64
+    assert linear.attention.state_width.value == 3 * 3 * 32 * 128 + 128 * 128 * 32
+    assert linear.attention.state_bytes.value == 4 * linear.attention.state_width.value
+
+
+def test_an_indexer_caches_its_keys_beside_the_latent() -> None:
+    keys = LLAMA | {
+        "attention.head_count_kv": 1,
+        "attention.key_length_mla": 192,
+        "attention.value_length_mla": 128,
+        "attention.kv_lora_rank": 512,
+        "rope.dimension_count": 64,
+        "attention.indexer.key_length": 128,
+        "attention.indexer.head_count": 64,
+        "attention.indexer.top_k": 2048,
+    }
+    assert inspected("deepseek32", keys).layers[0].attention.cached_width.value == 512 + 64 + 128
+
+
+@pytest.mark.parametrize(
+    "architecture", ["bert", "nomic-bert", "jina-bert-v3", "eurobert", "dream", "llada", "gemma-embedding"]
+)
+def test_models_for_which_llama_cpp_makes_no_cache_show_none(architecture: str) -> None:
+    assert inspected(architecture, LLAMA).cache is None
+    assert inspected("llama", LLAMA | {"attention.causal": False}).cache is None
+
+
+def test_a_layer_with_attention_and_a_recurrence_keeps_both() -> None:
+    ssm = {"ssm.inner_size": 4096, "ssm.state_size": 256, "ssm.conv_kernel": 4, "ssm.group_count": 1}
+    (layer,) = inspected("falcon-h1", LLAMA | ssm).layers
+    assert layer.attention.cached_width.value == 2 * 8 * 128
+    assert layer.attention.state_width.value == 3 * (4096 + 2 * 256) + 4096 * 256
+    unknown = inspected("falcon-h1", LLAMA).cache
+    assert unknown is not None
+    assert unknown.at_least
+
+
+def test_an_encoder_and_a_decoder_have_their_own_numbers_of_layers() -> None:
+    keys = LLAMA | {"decoder_block_count": 6, "attention.relative_buckets_count": 32}
+    encoder, decoder = inspected("t5", keys).layers
+    assert (len(encoder.indices), len(decoder.indices)) == (32, 6)
+    assert (encoder.encodings[0].settings["bidirectional"].value, decoder.encodings[0].settings["bidirectional"].value) == (
+        True,
+        False,
+    )
+
+
+def test_a_ramp_that_is_switched_off_is_plain_interpolation() -> None:
+    keys = LLAMA | {"rope.scaling.type": "yarn", "rope.scaling.factor": 4.0, "rope.scaling.yarn_ext_factor": 0.0}
+    rotation = inspected("qwen2", keys).layers[0].rotation
+    assert rotation is not None
+    assert rotation.inverse_frequencies() == pytest.approx([500000.0 ** (-pair / 64) / 4 for pair in range(64)])
+
+
+def test_a_temperature_is_read_and_compared() -> None:
+    keys = LLAMA | {"attention.temperature_scale": 0.1, "attention.temperature_length": 16384}
+    on, off = inspected("mistral3", keys), inspected("mistral3", LLAMA)
+    assert on.layers[0].temperature.value == "1 + 0.1 ln(1 + floor(p / 16384))"
+    assert difference(on, off).positions == "different"
+    nope = [layer for layer in inspected("llama4", LLAMA).layers if layer.temperature.value]
+    assert [layer.kind for layer in nope] == ["none"]
+
+
+def test_keys_that_bear_on_the_cache_and_are_not_known_are_reported() -> None:
+    found = inspected("llama", LLAMA | {"attention.shrink_every": 4, "rope.magic": 1.0, "expert_count": 8}).findings
+    (unread,) = [finding for finding in found if finding.id == "keys-unknown"]
+    assert sorted(unread.evidence) == ["llama.attention.shrink_every", "llama.rope.magic"]
+
+
+def test_step_turns_half_of_the_stated_channels_in_layers_without_a_window() -> None:
+    keys = LLAMA | {"attention.sliding_window": 512, "attention.sliding_window_pattern": [False, True] * 16}
+    full, sliding = inspected("step35", keys).layers
+    assert full.rotation is not None
+    assert sliding.rotation is not None
+    assert (full.rotation.rotary_dim.value, sliding.rotation.rotary_dim.value) == (64, 128)
+
+
+def test_what_each_layer_compresses_decides_its_cache() -> None:
+    keys = {
+        "block_count": 4,
+        "embedding_length": 4096,
+        "attention.head_count": 64,
+        "attention.head_count_kv": 1,
+        "attention.key_length": 512,
+        "attention.value_length": 512,
+        "rope.dimension_count": 64,
+        "attention.sliding_window": 128,
+        "attention.compress_ratios": [0, 128, 4, 128],
+        "attention.compress_rope_freq_base": 160000.0,
+        "attention.indexer.key_length": 128,
+        "context_length": 1048576,
+    }
+    inspection = inspected("deepseek4", keys)
+    assert {layer.name: layer.attention.cached_width.value for layer in inspection.layers} == {
+        "sliding attention": 512,
+        "heavily compressed attention": 512 // 128,
+        "compressed sparse attention": (512 + 128) // 4,
+    }

@@ -372,7 +372,7 @@ def test_an_unknown_type_that_rotates_is_read_but_for_its_layout() -> None:
 def test_an_unknown_type_without_a_word_about_position_is_unknown_with_the_reason() -> None:
     part = inspect_config({"model_type": "brand-new", **BASE}).main
     assert part.kind is None
-    assert not part.num_layers.known
+    assert (part.num_layers.value, part.num_layers.source) == (BASE["num_hidden_layers"], "assumed")
     assert "brand-new" in part.parameters_on_position.detail
 
 
@@ -420,3 +420,104 @@ def test_reading_changes_nothing_in_the_dictionary() -> None:
     before = json.dumps(told)
     inspect_config(told)
     assert json.dumps(told) == before
+
+
+DBRX = {"model_type": "dbrx", "d_model": 6144, "n_heads": 48, "n_layers": 40, "max_seq_len": 32768}
+
+
+def test_a_base_in_a_nested_dictionary_is_read_and_said_to_be_ignored_by_the_stock_class() -> None:
+    inspection = inspect_config({**DBRX, "attn_config": {"kv_n_heads": 8, "rope_theta": 500000}})
+    rotation = inspection.layers[0].rotation
+    assert rotation is not None
+    assert (rotation.base.value, rotation.base.detail) == (500000, "attn_config.rope_theta")
+    assert inspection.layers[0].attention.num_kv_heads.value == 8
+    assert "transformers-drops-base" in [finding.id for finding in inspection.findings]
+
+
+def test_a_class_that_encodes_otherwise_goes_before_the_stated_type() -> None:
+    config = {"model_type": "git", "architectures": ["Grok1ForCausalLM"], "rope_theta": 208533496, **BASE}
+    inspection = inspect_config(config)
+    assert inspection.kind == "rope"
+    assert inspection.layers[0].rotation is not None
+    assert inspection.layers[0].rotation.base.value == 208533496
+    assert ("class-contradicts-type", "warning") in [(each.id, each.severity) for each in inspection.findings]
+
+
+@pytest.mark.parametrize(
+    "block",
+    [{"attention": {"n_heads_in_group": 8, "no_op": False}}, {"attention": {"num_key_value_heads": 8}}],
+)
+def test_heads_in_a_list_of_blocks_are_read_layer_by_layer(block: dict[str, Any]) -> None:
+    config = {
+        "model_type": "deci",
+        "hidden_size": 8192,
+        "num_attention_heads": 64,
+        "num_hidden_layers": 80,
+        "torch_dtype": "bfloat16",
+        "block_configs": [block] * 80,
+    }
+    cache = inspect_config(config).cache
+    assert cache is not None
+    assert cache.bytes_per_token.value == 80 * 2 * 8 * 128 * 2 == 327680
+    skipping = inspect_config({**config, "block_configs": [block] * 40 + [{"attention": {"no_op": True}}] * 40}).cache
+    assert skipping is not None
+    assert skipping.bytes_per_token.value == 327680 // 2
+
+
+def test_a_list_of_heads_is_no_error_and_splits_the_layers() -> None:
+    config = {"model_type": "llama", **BASE, "num_key_value_heads": [2, 2, 4, 4, 2, 2, 2, 2]}
+    inspection = inspect_config(config)
+    assert {layer.indices: layer.attention.num_kv_heads.value for layer in inspection.layers} == {
+        (0, 1, 4, 5, 6, 7): 2,
+        (2, 3): 4,
+    }
+    assert inspection.severity is None
+
+
+@pytest.mark.parametrize(("keys", "heads"), [({"multi_query": True}, 1), ({"num_query_groups": 4}, 4), ({}, 16)])
+def test_heads_of_an_unknown_type_are_read_by_their_names_and_never_called_derived(keys: dict[str, Any], heads: int) -> None:
+    value = inspect_config({"model_type": "brand-new", **BASE, **keys}).layers[0].attention.num_kv_heads
+    assert (value.value, value.source) == (heads, "assumed")
+
+
+@pytest.mark.parametrize("key", ["rotary_pct", "partial_rotary_factor", "rope_pct"])
+def test_a_spelling_that_the_family_ignores_changes_nothing_and_is_a_finding(key: str) -> None:
+    inspection = inspect_config({"model_type": "llama", **BASE, key: 0.5})
+    rotation = inspection.layers[0].rotation
+    assert rotation is not None
+    assert rotation.rotary_dim.value == 64
+    assert [(each.id, each.severity) for each in inspection.findings] == [("spelling-ignored", "warning")]
+    neox = inspect_config({"model_type": "gpt_neox", **BASE, "rotary_pct": 0.5}).layers[0].rotation
+    assert neox is not None
+    assert neox.rotary_dim.value == 32
+
+
+@pytest.mark.parametrize(
+    ("config", "formula"),
+    [
+        ({"model_type": "llama4_text", "attn_temperature_tuning": 4}, "1 + 0.1 ln(1 + floor((p + 1) / 8192))"),
+        ({"model_type": "llama4_text"}, "1 + 0.1 ln(1 + floor((p + 1) / 8192))"),
+        ({"model_type": "llama4_text", "floor_scale": 4096, "attn_scale": 0.2}, "1 + 0.2 ln(1 + floor((p + 1) / 4096))"),
+        ({"model_type": "llama4_text", "attn_temperature_tuning": False}, None),
+        (
+            {
+                "model_type": "ministral3",
+                "rope_parameters": {"llama_4_scaling_beta": 0.1, "original_max_position_embeddings": 16384, "rope_theta": 1e6},
+            },
+            "1 + 0.1 ln(1 + floor(p / 16384))",
+        ),
+    ],
+)
+def test_a_temperature_is_read_where_the_code_applies_it(config: dict[str, Any], formula: str | None) -> None:
+    layers = inspect_config({**BASE, **config}).layers
+    factors = {layer.temperature.value for layer in layers} - {None}
+    assert factors == ({formula} if formula else set())
+    if config["model_type"] == "llama4_text" and formula:
+        assert [layer.kind for layer in layers if layer.temperature.value] == ["none"]
+
+
+def test_a_key_that_is_almost_known_is_asked_about() -> None:
+    (finding,) = inspect_config({"model_type": "llama", **BASE, "rope_tehta": 5e5}).findings
+    assert 'rope_tehta (did you mean "rope_theta"?)' in finding.message
+    nested = inspect_config({"model_type": "llama", **BASE, "attention": {"rope_theta": 5e5}})
+    assert [(each.id, list(each.evidence)) for each in nested.findings] == [("keys-unknown", ["attention.rope_theta"])]

@@ -117,7 +117,9 @@ def _summary(inspection: Inspection) -> Table:
     if main.cache is not None:
         table.add_row("cache", f"{bytes_of(main.cache.bytes_per_token.value)} a token", whence(main.cache.bytes_per_token))
         table.add_row(
-            "", f"{bytes_of(main.cache.bytes_at_claimed.value)} at the claimed context", whence(main.cache.bytes_per_value)
+            "",
+            f"{'at least ' if main.cache.at_least else ''}{bytes_of(main.cache.bytes_at_claimed.value)} at the claimed context",
+            whence(main.cache.bytes_per_value),
         )
     spent = inspection.parameters_on_position
     table.add_row("numbers learned for position", told(spent), whence(spent))
@@ -142,6 +144,8 @@ def _layer_table(layer: LayerKind, trained: int | None) -> Table:
         _add_encoding(table, encoding, trained)
     if layer.window_keys.value is not None or not layer.window_keys.known:
         table.add_row("window, keys", told(layer.window_keys), whence(layer.window_keys))
+    if layer.temperature.value is not None or not layer.temperature.known:
+        table.add_row("factor on queries", told(layer.temperature), whence(layer.temperature))
     attention = layer.attention
     table.add_row("attention", told(attention.sort), whence(attention.sort))
     for label, value in (

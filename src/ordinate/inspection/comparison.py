@@ -232,7 +232,13 @@ def _compare_layers(
         for name in sorted(set(one.settings) | set(two.settings)):
             yield from _compare_values(where, name, one.settings.get(name), two.settings.get(name), ("positions",))
     yield from _compare_values(where, "window", a.window_keys, b.window_keys, _BOTH)
-    for aspect, name in (("num_kv_heads", "key-value heads"), ("head_dim", "head width"), ("cached_width", "cached numbers")):
+    yield from _compare_values(where, "temperature", a.temperature, b.temperature, ("positions",))
+    for aspect, name in (
+        ("num_kv_heads", "key-value heads"),
+        ("head_dim", "head width"),
+        ("cached_width", "cached numbers"),
+        ("state_bytes", "state bytes"),
+    ):
         yield from _compare_values(where, name, getattr(a.attention, aspect), getattr(b.attention, aspect), ("cache",))
 
 

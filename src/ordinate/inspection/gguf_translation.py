@@ -51,8 +51,30 @@ PLAIN_KEYS = {
     "shortconv.l_cache": "shortconv_cache",
     "wkv.head_size": "wkv_head_size",
     "token_shift_count": "token_shift_count",
+    "kda.head_dim": "kda_head_dim",
+    "attention.indexer.key_length": "index_head_dim",
+    "attention.compress_rope_freq_base": "compress_rope_theta",
+    "attention.causal": "attention_causal",
 }
 """GGUF keys, after the architecture's name, that mean what one key of a config means."""
+
+OTHER_KEYS = {
+    *("attention.sliding_window", "attention.sliding_window_pattern", "attention.key_length_mla", "attention.value_length_mla"),
+    *("attention.causal", "attention.temperature_length", "attention.temperature_scale", "attention.compress_ratios"),
+    *("rope.dimension_sections", "rope.scaling.type", "rope.scaling.factor", "rope.scale_linear", "rope.scaling.alpha"),
+    *("rope.scaling.attn_factor", "rope.scaling.original_context_length", "rope.scaling.finetuned"),
+    *("rope.scaling.yarn_log_multiplier", "rope.scaling.yarn_ext_factor", "rope.scaling.yarn_attn_factor"),
+    *("rope.scaling.yarn_beta_fast", "rope.scaling.yarn_beta_slow", "nextn_predict_layers", "full_attention_interval"),
+    # these say nothing about position or the cache
+    *("attention.layer_norm_epsilon", "attention.layer_norm_rms_epsilon", "attention.group_norm_epsilon"),
+    *("attention.group_norm_groups", "attention.clamp_kqv", "attention.q_lora_rank", "attention.scale"),
+    *("attention.output_scale", "attention.decay_lora_rank", "attention.iclr_lora_rank", "attention.gate_lora_rank"),
+    *("attention.value_residual_mix_lora_rank", "attention.indexer.head_count", "attention.indexer.top_k"),
+    *("attention.output_lora_rank", "attention.output_group_count", "ssm.time_step_rank", "ssm.dt_b_c_rms"),
+}
+"""Other keys under the groups that bear on position or the cache, read in their own way or known not to matter."""
+
+GROUPS = ("attention.", "rope.", "ssm.", "kda.", "wkv.", "shortconv.", "recurrent", "position", "indexer", "compress")
 
 DEEPSEEK = ("deepseek2", "deepseek2-ocr", "deepseek32", "glm-dsa", "mistral4")
 """Architectures whose converter stores 0.1 * mscale_all_dim as the multiplier of YaRN's logarithm."""
@@ -132,9 +154,13 @@ class _Translation:
             )
         self._layers()
         self._latent()
+        self._compression()
+        self._temperature()
         self._axes()
+        self._halved()
         self._scaling()
         self._table()
+        self._unread()
         kind = self._encoding()
         if kind in ("rope", "mrope") and self.name in REORDERED and self.count("block_count"):
             self.findings.note(
@@ -171,6 +197,8 @@ class _Translation:
         self.set("layer_types", kinds, "family", self.origin)
 
     def _kind(self, index: int, blocks: int, windowed: bool, window: int | None) -> str:
+        if self.rules.hybrid:
+            return "hybrid"
         if period := self.rules.recurrent_but:
             period = self.count("full_attention_interval") or period
             return "full_attention" if (index + 1) % period == 0 else "linear_attention"
@@ -285,6 +313,47 @@ class _Translation:
                 "convert again for a far smaller cache",
             )
 
+    def _compression(self) -> None:
+        """DeepSeek-V4: how much each layer compresses, and the slice of the head that turns."""
+        ratios = self.raw("attention.compress_ratios")
+        if self.name != "deepseek4" or ratios is None:
+            return
+        self.copy("attention.compress_ratios", "compress_ratios")
+        self.copy("rope.dimension_count", "qk_rope_head_dim")
+        self.config.pop("layer_types", None)
+
+    def _temperature(self) -> None:
+        """A factor on queries that grows with the position: Llama 4's and Mistral's share two keys."""
+        scale, length = self.number("attention.temperature_scale"), self.number("attention.temperature_length")
+        if self.name == "llama4" and scale is None:
+            scale = 0.1
+        if self.name == "llama4" and length is None:
+            length = 8192.0
+        if not scale or not length:
+            return
+        stated = self.raw("attention.temperature_scale") is not None
+        detail = self.key("attention.temperature_scale") if stated else f"{self.origin}: its temperature"
+        position = "(p + 1)" if self.name == "llama4" else "p"
+        self.set("temperature", f"1 + {scale:g} ln(1 + floor({position} / {length:g}))", "file" if stated else "family", detail)
+
+    def _unread(self) -> None:
+        """Keys under the groups that bear on position or the cache, and that nothing here reads."""
+        prefix = f"{self.name}."
+        unread = {}
+        for key, value in self.header.metadata.items():
+            name = key.removeprefix(prefix)
+            known = name in PLAIN_KEYS or name in OTHER_KEYS
+            if self.name and key.startswith(prefix) and name.startswith(GROUPS) and not known:
+                unread[key] = f"{value.sort} of {value.items} items" if isinstance(value, Skipped) else value
+        if unread:
+            self.findings.note(
+                "keys-unknown",
+                "warning",
+                "keys that bear on position or the cache and are not known here: " + ", ".join(sorted(unread)),
+                {key: unread[key] if len(str(unread[key])) <= 80 else f"{str(unread[key])[:77]}..." for key in sorted(unread)},
+                "what they change is not in this reading",
+            )
+
     def _axes(self) -> None:
         sections = self.raw("rope.dimension_sections")
         if sections is None:
@@ -310,7 +379,11 @@ class _Translation:
         stated = self.raw("rope.scaling.type")
         factor = "rope.scaling.factor" if self.raw("rope.scaling.factor") is not None else "rope.scale_linear"
         value, alpha = self.raw(factor), self.number("rope.scaling.alpha")
-        if stated == "yarn":
+        if stated == "yarn" and self.number("rope.scaling.yarn_ext_factor") == 0:
+            self.set("rope_scaling.rope_type", "linear", "derived", f"{self.key('rope.scaling.yarn_ext_factor')} is 0: no ramp")
+            self.set("rope_scaling.factor", 1.0, "family", "llama.cpp's default")
+            self.copy(factor, "rope_scaling.factor")
+        elif stated == "yarn":
             self._yarn(factor)
         elif stated is not None and stated not in ("none", "linear"):
             self.copy("rope.scaling.type", "rope_scaling.rope_type")
@@ -333,7 +406,9 @@ class _Translation:
         self.copy("rope.scaling.yarn_beta_fast", "rope_scaling.beta_fast")
         self.copy("rope.scaling.yarn_beta_slow", "rope_scaling.beta_slow")
         stretch, multiplier = self.number(factor) or 1.0, self.number("rope.scaling.yarn_log_multiplier")
-        extra = self.number("rope.scaling.attn_factor")
+        extra, further = self.number("rope.scaling.attn_factor"), self.number("rope.scaling.yarn_attn_factor")
+        if further and further != 1:
+            extra = (extra or 1.0) * further
         if multiplier and self.name in DEEPSEEK:
             detail = f"{self.key('rope.scaling.yarn_log_multiplier')} / 0.1"
             for key in ("mscale", "mscale_all_dim"):
@@ -408,6 +483,14 @@ class _Translation:
         """The context at which divisors change; llama.cpp takes the claimed one where the file states none."""
         self.copy("context_length", "rope_scaling.original_max_position_embeddings")
         self.copy("rope.scaling.original_context_length", "rope_scaling.original_max_position_embeddings")
+
+    def _halved(self) -> None:
+        """Step 3.5: layers without a window turn half of the stated channels."""
+        turned = self.count("rope.dimension_count")
+        if self.name == "step35" and turned and turned % 2 == 0:
+            if "swa_rotary_dim" not in self.config:
+                self.copy("rope.dimension_count", "swa_rotary_dim")
+            self.set("rotary_dim", turned // 2, "derived", f"{self.key('rope.dimension_count')} / 2: {self.origin}")
 
     def _rotated(self) -> int | None:
         """Channels that turn in the layers without a window."""

@@ -10,48 +10,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from ordinate.inspection.families import GENERIC_ROTARY, family_of, family_of_architecture
+from ordinate.inspection.families import GENERIC_ROTARY, family_of, family_of_architecture, generic_unknown
+from ordinate.inspection.reader.assembly import assemble
+from ordinate.inspection.reader.roles import ROLES
 from ordinate.inspection.reader.row_types import Family, PartSource
 from ordinate.inspection.reader.section import Findings, Section
-from ordinate.inspection.records import Finding, Value, unknown
+from ordinate.inspection.records import Finding, Source, Value, unknown
 
 __all__ = ["find_parts"]
-
-ROLES = {
-    "text_config": "text",
-    "llm_config": "text",
-    "llm_cfg": "text",
-    "language_config": "text",
-    "text_cfg": "text",
-    "thinker_config": "text",
-    "vlm_config": "text",
-    "text_encoder": "text encoder",
-    "decoder": "text",
-    "decoder_config": "text",
-    "generator": "text",
-    "vision_config": "vision",
-    "vision_cfg": "vision",
-    "vision_tower_cfg": "vision",
-    "high_res_vision_config": "vision",
-    "image_config": "vision",
-    "visual": "vision",
-    "video_config": "video",
-    "backbone_config": "backbone",
-    "detector_config": "detector",
-    "audio_config": "audio",
-    "speech_config": "audio",
-    "audio_encoder": "audio",
-    "encoder": "encoder",
-    "encoder_config": "encoder",
-    "talker_config": "talker",
-    "code_predictor_config": "code predictor",
-    "token2wav_config": "token2wav",
-    "code2wav_config": "code2wav",
-    "dit_config": "dit",
-    "qformer_config": "query former",
-    "question_encoder": "question encoder",
-}
-"""Sections that hold stacks, and what their part is called."""
 
 OWN_SIZES = ("num_attention_heads", "n_head", "n_heads", "num_heads", "num_hidden_layers", "n_layer", "n_layers", "num_layers")
 ROTARY_KEYS = (
@@ -122,11 +88,49 @@ def _holds_stack(raw: Mapping[str, Any], family: Family | None) -> bool:
     return family is not None or any(raw.get(key) is not None for key in OWN_SIZES)
 
 
+def _with_blocks(raw: Mapping[str, Any], path: str) -> tuple[Mapping[str, Any], dict[str, tuple[Source, str]]]:
+    """The settings with the heads of each layer as a list, where the file keeps them in `block_configs` (DeciLM, Nemotron)."""
+    blocks, heads = raw.get("block_configs"), raw.get("num_attention_heads")
+    if not isinstance(blocks, list) or not blocks or not all(isinstance(block, Mapping) for block in blocks):
+        return raw, {}
+    groups: list[Any] = []
+    for block in blocks:
+        attention = block.get("attention")
+        attention = attention if isinstance(attention, Mapping) else {}
+        stated, shared = attention.get("num_key_value_heads"), attention.get("n_heads_in_group")
+        if attention.get("no_op") or attention.get("replace_with_linear"):
+            groups.append(0)
+        elif type(stated) is int:
+            groups.append(stated)
+        elif type(shared) is int and shared > 0 and type(heads) is int:
+            groups.append(heads // shared)
+        else:
+            return raw, {}
+    extended = {**raw, "num_key_value_heads": groups, "num_hidden_layers": len(groups)}
+    if 0 in groups:
+        extended["layer_types"] = ["full_attention" if group else "no_attention" for group in groups]
+    at = f"{path}.block_configs" if path else "block_configs"
+    detail = f"{at}: num_attention_heads / attention.n_heads_in_group"
+    place = f"{path}." if path else ""
+    sources: dict[str, tuple[Source, str]] = {f"{place}num_key_value_heads": ("derived", detail)}
+    sources[f"{place}num_hidden_layers"] = ("derived", f"entries of {at}")
+    return extended, sources
+
+
 def _part(
     name: str, raw: Mapping[str, Any], path: str, family: Family | None, model_type: Value, findings: Findings
 ) -> PartSource:
     row = family if family is not None else _by_keys(raw, path, model_type, findings)
-    section = Section(raw, path, row.defaults, row.origin or str(model_type.value))
+    settings, translated = _with_blocks(raw, path)
+    section = Section(
+        settings,
+        path,
+        row.defaults,
+        row.origin or str(model_type.value),
+        spellings=row.spellings,
+        assumed="" if family is not None else "gaps" if row is GENERIC_ROTARY else "all",
+        sources=translated,
+    )
     return PartSource(name, section, row, model_type)
 
 
@@ -152,6 +156,15 @@ def _family(raw: Mapping[str, Any], path: str, mapped: str | None, findings: Fin
             return family_of(mapped), Value(mapped, "family", f"the parent's family puts it here ({at} says {stated})")
         if own is not None:
             rival = family_of(by_class) if by_class is not None and mapped is None and by_class != stated else None
+            if rival is not None and by_class is not None and _encodes_otherwise(own, rival, raw):
+                findings.note(
+                    "class-contradicts-type",
+                    "warning",
+                    f'model_type is "{stated}", but the class {architecture} is of {by_class}, encoding position otherwise',
+                    {at: stated, "architectures": architecture},
+                    "make them agree; the class is taken here, since its code is what the weights were made with",
+                )
+                return rival, Value(by_class, "derived", f"architectures names {architecture}")
             return _without_disputed(own, rival, at, stated, str(architecture), findings), Value(stated, "file", at)
         if by_class is not None:
             findings.note(
@@ -171,6 +184,16 @@ def _family(raw: Mapping[str, Any], path: str, mapped: str | None, findings: Fin
         if raw.get(key) is not None:
             return family_of(model_type), Value(model_type, "derived", f"no model_type, but {key} is {model_type}'s key")
     return None, unknown("neither model_type nor a known class in the file")
+
+
+def _encodes_otherwise(own: Family, rival: Family, raw: Mapping[str, Any]) -> bool:
+    """Whether two rows would read another kind of encoding out of the same settings."""
+    kinds = []
+    for row in (own, rival):
+        section = Section(raw, "", row.defaults, row.origin)
+        part = assemble(PartSource(row.name, section, row, unknown("")), section)
+        kinds.append({one.kind.value for layer in part.layers for one in layer.encodings} or {part.kind})
+    return None not in kinds[0] | kinds[1] and not kinds[0] & kinds[1]
 
 
 def _without_disputed(own: Family, rival: Family | None, at: str, stated: str, architecture: str, findings: Findings) -> Family:
@@ -214,4 +237,4 @@ def _by_keys(raw: Mapping[str, Any], path: str, model_type: Value, findings: Fin
     )
     if rotary:
         return GENERIC_ROTARY
-    return Family(unknown=f"the position code of {named} has not been read, and no key tells")
+    return generic_unknown(f"the position code of {named} has not been read, and no key tells")

@@ -275,6 +275,7 @@ class Attention:
         head_dim, value_head_dim: channels of a query or key head, and of a value head.
         cached_width: numbers that one token leaves in the cache of one such layer: 2 G D, or the latent and rotary part.
         state_width: numbers that one such layer keeps whatever the length (recurrent state, convolution window).
+        state_bytes: the same in bytes: recurrences are float32 in most families, whatever the model's dtype.
     """
 
     sort: Value
@@ -284,6 +285,7 @@ class Attention:
     value_head_dim: Value
     cached_width: Value
     state_width: Value
+    state_bytes: Value
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON types."""
@@ -301,6 +303,7 @@ class LayerKind:
         attention: heads and widths.
         window_keys: keys a query sees, itself included; value None without a window.
         stack: "encoder" or "decoder" in a part that has both.
+        temperature: the factor on queries that grows with their position, as a formula; value None without one.
     """
 
     name: str
@@ -309,6 +312,7 @@ class LayerKind:
     attention: Attention
     window_keys: Value
     stack: str = ""
+    temperature: Value = field(default_factory=lambda: Value(None, "family", "no factor on scores grows with the position"))
 
     @property
     def rotation(self) -> Rotation | None:
@@ -345,6 +349,7 @@ class LayerKind:
             "encodings": [encoding.to_dict() for encoding in self.encodings],
             "attention": self.attention.to_dict(),
             "window_keys": self.window_keys.to_dict(),
+            "temperature": self.temperature.to_dict(),
         }
 
 
@@ -393,12 +398,14 @@ class Cache:
         bytes_per_token: what one more token adds while it is inside every window.
         bytes_at_claimed: the whole cache at the claimed context, windows and constant states taken into account.
         groups: one for each kind of layer that keeps something.
+        at_least: whether some state's size is unknown, so that totals are lower bounds.
     """
 
     bytes_per_value: Value
     bytes_per_token: Value
     bytes_at_claimed: Value
     groups: tuple[CacheGroup, ...] = ()
+    at_least: bool = False
 
     def bytes_at(self, length: int) -> int | None:
         """Bytes for one sequence of `length` tokens; None where a width is unknown."""
@@ -415,6 +422,7 @@ class Cache:
             "bytes_per_value": self.bytes_per_value.to_dict(),
             "bytes_per_token": self.bytes_per_token.to_dict(),
             "bytes_at_claimed": self.bytes_at_claimed.to_dict(),
+            "at_least": self.at_least,
         }
 
 

@@ -21,10 +21,11 @@ from ordinate.inspection.families.latent import LATENT
 from ordinate.inspection.families.perception import PERCEPTION
 from ordinate.inspection.families.remote import REMOTE
 from ordinate.inspection.families.sound import SOUND
+from ordinate.inspection.reader.input_encodings import fixed
 from ordinate.inspection.reader.rotary import RotaryRule, rope
 from ordinate.inspection.reader.row_types import Family
 
-__all__ = ["FAMILIES", "GENERIC_ROTARY", "family_of", "family_of_architecture", "library"]
+__all__ = ["FAMILIES", "GENERIC_ROTARY", "family_of", "family_of_architecture", "generic_unknown", "library"]
 
 FAMILIES: dict[str, Family] = {**PERCEPTION, **SOUND, **ENCODERS, **DECODERS, **HYBRIDS, **LATENT, **REMOTE}
 
@@ -32,6 +33,11 @@ GENERIC_ROTARY = decoder(rope(RotaryRule(layout=None)))
 """For a type without a row whose file holds keys of a rotation: everything but the layout can be read."""
 
 VERSION = "transformers 5.24"
+
+
+def generic_unknown(reason: str) -> Family:
+    """For a type without a row whose keys say nothing about position: layers, heads and contexts are read as they are named."""
+    return decoder(fixed("", "unknown", reason))
 
 
 @cache
@@ -60,6 +66,7 @@ def family_of(model_type: str) -> Family | None:
         row,
         parts={**known["parts"], **row.parts},
         defaults={**known["defaults"], **row.defaults},
+        spellings=frozenset(known.get("spellings", ())) if row.spellings is None else row.spellings,
         origin=row.origin or origin,
     )
 

@@ -15,6 +15,7 @@ from ordinate.inspection.reader.rotary import NO_ROTATION, RotaryRule, rope
 from ordinate.inspection.reader.row_types import Family, LayerGroup, Reader, Stack
 from ordinate.inspection.reader.score_encodings import alibi
 from ordinate.inspection.reader.section import Section
+from ordinate.inspection.reader.temperatures import llama4_temperature, ministral_temperature
 from ordinate.inspection.records import Attention, Encoding, Value
 
 __all__ = ["DECODERS"]
@@ -173,7 +174,7 @@ DECODERS: dict[str, Family] = {
     ),
     "dbrx": decoder(rope(HALF)),
     **_alike(
-        "mistral mixtral ministral ministral3 phi3 phimoe phi4_multimodal starcoder2 voxtral_realtime_text moshi "
+        "mistral mixtral ministral phi3 phimoe phi4_multimodal starcoder2 voxtral_realtime_text moshi "
         "kyutai_speech_to_text mimi mimi_encoder mimi_decoder pocket_tts_audio_tokenizer pocket_tts_audio_tokenizer_encoder "
         "pocket_tts_audio_tokenizer_decoder muse_glimmer_assistant unlimited_ocr_text blt_patcher",
         decoder(rope(HALF), pattern=all_windowed),
@@ -242,7 +243,10 @@ DECODERS: dict[str, Family] = {
     ),
     # a list or a dictionary decides who turns
     "smollm3": decoder(rope(HALF, rotates=rotating_flag), mark=by_no_rope_layers),
-    "llama4_text": decoder(rope(PAIRS, rotates=rotating_flag), pattern=_chunked, mark=by_no_rope_layers),
+    "llama4_text": decoder(
+        rope(PAIRS, rotates=rotating_flag), pattern=_chunked, mark=by_no_rope_layers, temperature=llama4_temperature
+    ),
+    "ministral3": decoder(rope(HALF), pattern=all_windowed, temperature=ministral_temperature),
     **_alike(
         "granite_swa granitemoe_swa",
         decoder(rope(HALF, rotates=_by_bases), pattern=every((), 4, shift=0), mark=_by_layer_rope_theta),

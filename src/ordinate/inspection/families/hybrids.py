@@ -9,6 +9,17 @@ from ordinate.inspection.families.decoders import HALF, NOTHING, decoder, only_w
 from ordinate.inspection.reader.layer_kinds import at_indices, by_index, by_letters, every, periodic
 from ordinate.inspection.reader.rotary import RotaryRule, rope
 from ordinate.inspection.reader.row_types import Family, LayerGroup
+from ordinate.inspection.reader.section import Section
+from ordinate.inspection.reader.states import (
+    compressed_convolution,
+    delta_rule,
+    lightning,
+    mamba,
+    mamba2,
+    recurrent_gemma,
+    rwkv,
+    short_convolution,
+)
 from ordinate.inspection.records import Value
 
 __all__ = ["HYBRIDS"]
@@ -35,6 +46,12 @@ def _lfm3(index: int, count: int) -> str:
     return FULL if index % 4 == 2 else SLIDING if index % 4 == 0 and index > 0 else "conv"
 
 
+def _zamba(section: Section, count: int) -> list[str]:
+    """Zamba: a shared attention block beside some of the recurrent layers."""
+    period, offset = section.integer("attn_layer_period").value or 6, section.integer("attn_layer_offset", least=0).value or 4
+    return ["hybrid" if index % period == offset else LINEAR for index in range(count)]
+
+
 def _alike(names: str, family: Family) -> dict[str, Family]:
     return dict.fromkeys(names.split(), family)
 
@@ -42,36 +59,50 @@ def _alike(names: str, family: Family) -> dict[str, Family]:
 BAMBA = at_indices("attn_layer_indices", FULL, LINEAR, without=LINEAR)
 
 HYBRIDS: dict[str, Family] = {
-    "qwen3_next": decoder(rope(HALF), pattern=every(("full_attention_interval",), 4, often=LINEAR)),
+    "qwen3_next": decoder(rope(HALF), pattern=every(("full_attention_interval",), 4, often=LINEAR), state=delta_rule),
     **_alike(
         "qwen3_5_text qwen3_5_moe_text",
         decoder(
-            rope(RotaryRule("half", arrangement="interleaved")), pattern=every(("full_attention_interval",), 4, often=LINEAR)
+            rope(RotaryRule("half", arrangement="interleaved")),
+            pattern=every(("full_attention_interval",), 4, often=LINEAR),
+            state=delta_rule,
         ),
     ),
     "qwen4_exp_text": decoder(
         rope(RotaryRule("half", arrangement="interleaved")),
         pattern=every(("full_attention_interval",), 4, often=LINEAR, seldom="indexed_attention"),
+        state=delta_rule,
     ),
     "bamba": decoder(
-        rope(RotaryRule("half", share=0.5)), pattern=at_indices("attn_layer_indices", FULL, LINEAR, without=LINEAR)
+        rope(RotaryRule("half", share=0.5)),
+        pattern=at_indices("attn_layer_indices", FULL, LINEAR, without=LINEAR),
+        state=mamba2,
     ),
-    "falcon_h1": decoder(rope(HALF), pattern=by_index(lambda index, count: "hybrid")),
-    "granitemoehybrid": decoder(rope(HALF, rotates=_granite_hybrid), pattern=by_index(lambda index, count: LINEAR)),
-    "minimax": decoder(rope(HALF), pattern=every((), 2, often=LINEAR, shift=0)),
-    **_alike("lfm2 lfm2_moe", decoder(rope(HALF), pattern=at_indices("full_attn_idxs", FULL, "conv", without=FULL))),
-    "lfm3": decoder(rope(HALF), pattern=by_index(_lfm3)),
-    "lara_mini": decoder(rope(HALF, rotates=only_windowed), pattern=by_index(_lara)),
-    "olmo_hybrid": decoder(rope(HALF, rotates=unless_nulled), pattern=every((), 4, often=LINEAR)),
+    "falcon_h1": decoder(rope(HALF), pattern=by_index(lambda index, count: "hybrid"), state=mamba2),
+    "granitemoehybrid": decoder(
+        rope(HALF, rotates=_granite_hybrid), pattern=by_index(lambda index, count: LINEAR), state=mamba2
+    ),
+    "minimax": decoder(rope(HALF), pattern=every((), 2, often=LINEAR, shift=0), state=lightning),
+    **_alike(
+        "lfm2 lfm2_moe",
+        decoder(rope(HALF), pattern=at_indices("full_attn_idxs", FULL, "conv", without=FULL), state=short_convolution),
+    ),
+    "lfm3": decoder(rope(HALF), pattern=by_index(_lfm3), state=short_convolution),
+    "lara_mini": decoder(rope(HALF, rotates=only_windowed), pattern=by_index(_lara), state=delta_rule),
+    "olmo_hybrid": decoder(rope(HALF, rotates=unless_nulled), pattern=every((), 4, often=LINEAR), state=delta_rule),
     "recurrent_gemma": decoder(
         rope(RotaryRule("half", share=0.5)),
         window=("attention_window_size",),
         pattern=every((), 3, often=LINEAR, seldom=SLIDING),
+        state=recurrent_gemma,
     ),
-    "zamba2": decoder(rope(HALF, rotates=_memory_rope), pattern=by_index(lambda index, count: "hybrid")),
-    "zaya": decoder(rope(HALF), pattern=by_index(lambda index, count: "hybrid")),
-    "jamba": decoder(NOTHING, pattern=periodic("attn_layer_period", "attn_layer_offset")),
-    "nemotron_h": decoder(NOTHING, pattern=by_letters("hybrid_override_pattern", LETTERS, "mlp")),
-    "zamba": decoder(NOTHING),
-    **_alike("mamba mamba2 falcon_mamba rwkv xlstm", decoder(NOTHING, pattern=by_index(lambda i, n: LINEAR), claimed=())),
+    "zamba2": decoder(rope(HALF, rotates=_memory_rope), pattern=by_index(lambda index, count: "hybrid"), state=mamba2),
+    "zaya": decoder(rope(HALF), pattern=by_index(lambda index, count: "hybrid"), state=compressed_convolution),
+    "jamba": decoder(NOTHING, pattern=periodic("attn_layer_period", "attn_layer_offset"), state=mamba),
+    "nemotron_h": decoder(NOTHING, pattern=by_letters("hybrid_override_pattern", LETTERS, "mlp"), state=mamba2),
+    "zamba": decoder(NOTHING, pattern=_zamba, state=mamba),
+    **_alike("mamba falcon_mamba", decoder(NOTHING, pattern=by_index(lambda i, n: LINEAR), claimed=(), state=mamba)),
+    "mamba2": decoder(NOTHING, pattern=by_index(lambda i, n: LINEAR), claimed=(), state=mamba2),
+    "rwkv": decoder(NOTHING, pattern=by_index(lambda i, n: LINEAR), claimed=(), state=rwkv),
+    "xlstm": decoder(NOTHING, pattern=by_index(lambda i, n: LINEAR), claimed=()),
 }

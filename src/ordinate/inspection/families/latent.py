@@ -16,6 +16,8 @@ from ordinate.inspection.reader.rotary import RotaryRule, rope
 from ordinate.inspection.reader.row_types import Family, LayerGroup
 from ordinate.inspection.reader.scaling import ScalingRead, read_scaling
 from ordinate.inspection.reader.section import Section
+from ordinate.inspection.reader.states import kimi_delta
+from ordinate.inspection.reader.temperatures import ministral_temperature
 from ordinate.inspection.records import Attention, Encoding, Value, unknown
 
 __all__ = ["LATENT"]
@@ -90,19 +92,26 @@ def _alike(names: str, family: Family) -> dict[str, Family]:
 
 LATENT: dict[str, Family] = {
     **_alike("deepseek_v2 longcat_flash", decoder(rope(PAIRS), attention=latent())),
-    **_alike("deepseek_v3 glm4_moe_lite mistral4 youtu axk1 sarvam_mla kimi_k2", decoder(rope(FLAGGED), attention=latent())),
+    "mistral4": decoder(rope(FLAGGED), attention=latent(), temperature=ministral_temperature),
+    **_alike("deepseek_v3 glm4_moe_lite youtu axk1 sarvam_mla kimi_k2", decoder(rope(FLAGGED), attention=latent())),
     **_alike("deepseek_v32 glm_moe_dsa axk2", decoder(rope(PAIRS), attention=latent(indexer=True), pattern=INDEXED)),
     "hy_v4": decoder(rope(HALF), attention=latent(indexer=True), pattern=INDEXED),
     "hy_v4_vl_text": decoder(rope(replace(PAIRS, arrangement="interleaved")), attention=latent(indexer=True), pattern=INDEXED),
     "minicpm3": decoder(rope(HALF), attention=latent()),
-    "bailing_hybrid": decoder(rope(PAIRS), attention=latent(), pattern=every(("layer_group_size",), 6, often=LINEAR)),
+    "bailing_hybrid": decoder(
+        rope(PAIRS),
+        attention=latent(),
+        pattern=every(("layer_group_size",), 6, often=LINEAR),
+        state=kimi_delta(head_dim="head_dim"),
+    ),
     "kimi_linear": decoder(
         NOTHING,
         attention=latent(),
         pattern=by_index(lambda i, n: LINEAR if i % 4 or not i else "full_attention"),
         claimed=("model_max_length", "max_position_embeddings"),
+        state=kimi_delta(),
     ),
-    "glm5_next_text": decoder(NOTHING, attention=latent()),
+    "glm5_next_text": decoder(NOTHING, attention=latent(), state=kimi_delta()),
     "mistral_large4_text": decoder(
         rope(PAIRS, rotates=rotating_flag), attention=latent(indexer=True), pattern=INDEXED, mark=by_no_rope_layers
     ),

@@ -12,13 +12,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from ordinate.inspection.families.latent import LATENT
 from ordinate.inspection.reader.heads import heads_by_window, latent, multi_head
 from ordinate.inspection.reader.input_encodings import learned
 from ordinate.inspection.reader.rotary import NO_ROTATION, RotaryRule, rope
 from ordinate.inspection.reader.row_types import Family, LayerGroup, Reader, Stack
 from ordinate.inspection.reader.score_encodings import alibi, buckets
 from ordinate.inspection.reader.section import Section
-from ordinate.inspection.records import Value, unknown
+from ordinate.inspection.reader.states import State
+from ordinate.inspection.records import Value
 
 __all__ = ["ARCHITECTURES", "Architecture", "Windows", "family_of_file"]
 
@@ -58,7 +60,8 @@ class Architecture:
         windows: which layers have a window; None for none.
         nope: which layers have no encoding: "" none, "full" those without a window, "last of 4" and "first of 4" by index.
         recurrent_but: 4 means that every 4th layer attends and the others are recurrent, unless the file has an interval.
-        causal: False for encoders.
+        causal: False where llama.cpp makes no cache: encoders, diffusion models, drafts that read their target's.
+        hybrid: whether each layer keeps a recurrent state beside keys and values.
     """
 
     kind: Kind
@@ -67,10 +70,15 @@ class Architecture:
     nope: Literal["", "full", "last of 4", "first of 4"] = ""
     recurrent_but: int = 0
     causal: bool = True
+    hybrid: bool = False
 
 
 def _rope(layout: Literal["half", "interleaved"], names: str) -> dict[str, Architecture]:
     return {name: Architecture("rope", layout) for name in names.split()}
+
+
+def _uncached(layout: Literal["half", "interleaved"], names: str) -> dict[str, Architecture]:
+    return {name: Architecture("rope", layout, causal=False) for name in names.split()}
 
 
 def _plain(kind: Kind, names: str) -> dict[str, Architecture]:
@@ -81,19 +89,32 @@ ARCHITECTURES: dict[str, Architecture] = {
     **_rope(
         "interleaved",
         "llama deci baichuan internlm2 minicpm xverse command-r olmo arctic deepseek deepseek2 deepseek2-ocr deepseek32 plm "
-        "chatglm glm4 glm-dsa granite granitemoe granitehybrid chameleon bailingmoe neo-bert arcee ernie4_5 ernie4_5-moe "
-        "mistral3 mistral4 llama-embed maincoder llada eagle3 nanbeige",
+        "chatglm glm4 glm-dsa granite granitemoe granitehybrid chameleon bailingmoe  arcee ernie4_5 ernie4_5-moe "
+        "mistral3 mistral4  maincoder  eagle3 nanbeige",
     ),
     **_rope(
         "half",
-        "falcon falcon-h1 grok dbrx jina-bert-v3 nomic-bert nomic-bert-moe eurobert stablelm bitnet qwen qwen2 qwen2moe dream "
-        "qwen3 qwen3moe llada-moe rnd1 olmoe phi2 phi3 phimoe plamo plamo2 gemma starcoder2 openelm gptneox codeshell orion "
+        "falcon  grok dbrx     stablelm bitnet qwen qwen2 qwen2moe  "
+        "qwen3 qwen3moe   olmoe phi2 phi3 phimoe plamo plamo2 gemma starcoder2 openelm gptneox codeshell orion "
         "nemotron exaone minicpm3 bailingmoe2 dots1 hunyuan-moe hunyuan-dense jais2 lfm2 lfm2moe seed_oss grovemoe apertus "
         "minimax-m2 cogvlm pangu-embedded glm4moe hunyuan_vl",
     ),
-    **_plain("learned", "gpt2 starcoder bert"),
-    **_plain("alibi", "mpt bloom refact jais jina-bert-v2"),
-    **_plain("t5-bucket", "t5 t5encoder"),
+    **_uncached("interleaved", "neo-bert llama-embed llada"),
+    **_uncached("half", "jina-bert-v3 nomic-bert nomic-bert-moe eurobert dream llada-moe rnd1 dflash"),
+    "falcon-h1": Architecture("rope", "half", hybrid=True),
+    **_rope("half", "hy_v3 talkie"),
+    "cohere2moe": Architecture("rope", "interleaved", Windows(4), nope="full"),
+    "deepseek4": Architecture("rope", "interleaved"),
+    "gemma4-assistant": Architecture("rope", "half", Windows(0, scaled=False, base=10000.0), causal=False),
+    "laguna": Architecture("rope", "half", Windows(0, scaled=False)),
+    "mellum": Architecture("rope", "half", Windows(4)),
+    "step35": Architecture("rope", "half", Windows(0, scaled=False)),
+    **_plain("learned", "gpt2 starcoder"),
+    "bert": Architecture("learned", causal=False),
+    **_plain("alibi", "mpt bloom refact jais"),
+    "jina-bert-v2": Architecture("alibi", causal=False),
+    "t5": Architecture("t5-bucket"),
+    "t5encoder": Architecture("t5-bucket", causal=False),
     **_plain("none", "mamba mamba2 jamba rwkv6 rwkv6qwen2 rwkv7 arwkv7 nemotron_h nemotron_h_moe kimi-linear"),
     **_plain("unknown", "clip wavtokenizer-dec gptj"),
     "llama4": Architecture("rope", "interleaved", Windows(4, keys=8192, shape="chunked"), nope="last of 4"),
@@ -155,15 +176,19 @@ def family_of_file(name: str, rules: Architecture, kind: str, config: Mapping[st
         mscale_on_scores=name in DEEPSEEK,
         arrangement="interleaved" if name in INTERLEAVED_AXES else "sections",
     )
-    heads = latent() if "kv_lora_rank" in config else heads_by_window if windows is not None else multi_head()
+    if name == "deepseek4":
+        row = LATENT["deepseek_v4"]
+        defaults = {"rope_theta": 10000.0, "compress_rope_theta": 160000.0}
+        return replace(row, origin=origin, defaults=defaults, cached_bytes=HALF_PRECISION, state_bytes=4)
+    heads = latent(indexer="index_head_dim" in config) if "kv_lora_rank" in config else multi_head()
+    heads = heads_by_window if windows is not None and "kv_lora_rank" not in config else heads
     stack = Stack(
         (_reader(kind, rule, symmetric=not rules.causal or name == "jina-bert-v2"),),
         attention=heads,
-        causal=rules.causal,
+        causal=rules.causal and config.get("attention_causal") is not False,
         state=_state,
-        window_of=(lambda keys: keys // 2 * 2 + 1)
-        if windows is not None and windows.shape == "symmetric"
-        else lambda keys: keys,
+        temperature=_temperature,
+        window_of=_both_sides if windows is not None and windows.shape == "symmetric" else lambda keys: keys,
     )
     stacks: tuple[Stack, ...] = (stack,)
     if name == "t5":
@@ -185,24 +210,43 @@ def _reader(kind: str, rule: RotaryRule, *, symmetric: bool) -> Reader:
     return lambda group: NO_ROTATION
 
 
+def _both_sides(keys: int) -> int:
+    """Half of the window on either side, and the token itself."""
+    return keys // 2 * 2 + 1
+
+
+def _temperature(section: Section, kind: str) -> Value | None:
+    """As the translation read it; Llama 4's acts on layers that do not rotate."""
+    if not section.has("temperature") or (section.origin.endswith(" llama4") and not kind.endswith("/nope")):
+        return None
+    return section.text("temperature")
+
+
 def _rotates(group: LayerGroup) -> Value:
     return Value(not group.kind.endswith("/nope"), "family", group.origin)
 
 
-def _state(section: Section, kind: str, hidden_size: Value) -> Value:
+def _state(section: Section, kind: str, hidden_size: Value) -> State | str:
     """Numbers one recurrent layer keeps a sequence: llama.cpp's n_embd_r + n_embd_s (llama_hparams)."""
-    short = section.integer("shortconv_cache")
-    if short.known and hidden_size.known:
-        return Value(hidden_size.value * (short.value - 1), "derived", f"embedding_length * ({short.detail} - 1)")
-    head = section.integer("wkv_head_size")
-    if head.known and hidden_size.known:
+    if not hidden_size.known:
+        return "the size of the state is unknown: no embedding_length"
+    short = section.width("shortconv_cache")
+    if short.known:
+        return State(hidden_size.value * (short.value - 1), 0, f"embedding_length x ({short.detail} - 1)")
+    head = section.width("wkv_head_size")
+    if head.known:
         shifts = section.integer("token_shift_count").value or 2  # llama.cpp's default
         width = hidden_size.value * (head.value + shifts)
-        return Value(width, "derived", f"embedding_length * ({head.detail} + {shifts} token shifts)")
-    inner, state, kernel = (section.integer(f"ssm_{name}") for name in ("inner_size", "state_size", "conv_kernel"))
+        return State(width, 0, f"embedding_length x ({head.detail} + {shifts} token shifts)")
+    kernel, head, heads = section.width("ssm_conv_kernel"), section.width("kda_head_dim"), section.width("num_attention_heads")
+    if head.known and heads.known:
+        inner, columns = heads.value * head.value, (kernel.value or 4) - 1
+        formula = f"3 x {columns} x {inner} channels + {heads.value} heads x {head.value} x {head.value}"
+        return State(3 * columns * inner + inner * head.value, 0, formula)
+    inner, state = section.width("ssm_inner_size"), section.width("ssm_state_size")
     if not (inner.known and state.known and kernel.known):
-        return unknown("no ssm.inner_size, ssm.state_size and ssm.conv_kernel")
+        return "the size of the state is unknown: no ssm.inner_size, ssm.state_size and ssm.conv_kernel"
     groups = section.integer("ssm_group_count", least=0).value or 0
     rolled = (kernel.value - 1) * (inner.value + 2 * groups * state.value)
     formula = "(ssm.conv_kernel - 1) (ssm.inner_size + 2 ssm.group_count ssm.state_size) + ssm.inner_size ssm.state_size"
-    return Value(rolled + inner.value * state.value, "derived", formula)
+    return State(rolled + inner.value * state.value, 0, formula)

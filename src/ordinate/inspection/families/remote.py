@@ -17,6 +17,8 @@ from ordinate.inspection.reader.rotary import RotaryRule, rope
 from ordinate.inspection.reader.row_types import Family, LayerGroup, Reader, Stack
 from ordinate.inspection.reader.score_encodings import alibi
 from ordinate.inspection.reader.section import Section
+from ordinate.inspection.reader.states import lightning
+from ordinate.inspection.reader.temperatures import logn_temperature
 from ordinate.inspection.records import Attention, Encoding, Value, unknown
 
 __all__ = ["REMOTE"]
@@ -99,7 +101,7 @@ SIGLIP = {"vision_config": "siglip_vision_model"}
 
 REMOTE: dict[str, Family] = {
     "qwen": Family(
-        (Stack((rope(HALF),), attention=multi_head(), causal=True),),
+        (Stack((rope(HALF),), attention=multi_head(), causal=True, temperature=logn_temperature),),
         defaults=TEXT,
         origin="modeling_qwen.py of Qwen-7B",
         trained=("seq_length",),
@@ -131,12 +133,16 @@ REMOTE: dict[str, Family] = {
     "llada": _remote(rope(HALF), "modeling_llada.py"),
     "plamo": _remote(rope(HALF), "modeling_plamo.py"),
     "bailing_moe": _remote(rope(HALF), "modeling_bailing_moe.py"),
+    **_alike("deci nemotron-nas", _remote(rope(HALF), "modeling_decilm.py: Llama with heads that differ from layer to layer")),
     "codeshell": _remote(rope(HALF), "modeling_codeshell.py", attention=multi_head(kv_heads=("num_query_groups",))),
     "openelm": _remote(rope(HALF), "modeling_openelm.py", attention=_open_elm_heads, layers=("num_transformer_layers",)),
     **_alike(
         "minimax_text_01 MiniMaxText01",
         _remote(
-            rope(HALF), "modeling_minimax_text_01.py", pattern=at_flags("attn_type_list", "full_attention", "linear_attention")
+            rope(HALF),
+            "modeling_minimax_text_01.py",
+            pattern=at_flags("attn_type_list", "full_attention", "linear_attention"),
+            state=lightning,
         ),
     ),
     "xlm-roberta-flash": encoder(rope(HALF), "modeling_xlm_roberta.py of xlm-roberta-flash-implementation"),

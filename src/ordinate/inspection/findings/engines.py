@@ -121,4 +121,17 @@ def depends_on_length(checked: CheckedPart) -> Iterator[Finding]:
     )
 
 
-CHECKS = (base_lost, base_overruled, null_head, flat_text_ignored, type_conflict_taken, depends_on_length)
+def nested_base_ignored(checked: CheckedPart) -> Iterator[Finding]:
+    """DBRX keeps its base in attn_config, where the class of transformers 5 does not look."""
+    for turn in checked.turns[:1]:
+        if turn.base.source == "file" and turn.base.detail.endswith("attn_config.rope_theta"):
+            yield Finding(
+                "transformers-drops-base",
+                "warning",
+                f"transformers 5.24's class of {checked.part.model_type.value} reads no base in attn_config: it takes 10,000",
+                {turn.base.detail: turn.base.value},
+                "write rope_parameters with rope_theta beside attn_config",
+            )
+
+
+CHECKS = (nested_base_ignored, base_lost, base_overruled, null_head, flat_text_ignored, type_conflict_taken, depends_on_length)

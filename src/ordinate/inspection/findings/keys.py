@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
+from ordinate.arguments import did_you_mean
 from ordinate.inspection.findings.checked_part import CheckedPart
+from ordinate.inspection.reader.roles import ROLES
 from ordinate.inspection.records import Finding
 
 __all__ = ["CHECKS", "CHECKS_OF_ANY_FORMAT"]
@@ -49,7 +52,7 @@ NAMES = """
     global_attn_every_n_layers text_encoder_context_length text_encoder_n_ctx cross_attention_layers
     max_grid_col_position_embeddings max_grid_row_position_embeddings pretrained_window_sizes indexer_types
     index_rope_interleave sliding_windows max_trained_positions max_context_length rope_freq_constant
-    rotary_emb_fraction rotary_emb_interleaved rotary_emb_scale_base
+    rotary_emb_fraction rotary_emb_interleaved rotary_emb_scale_base alibi_bias_max max_pos_embeddings
 """
 KNOWN = frozenset(NAMES.split())
 """Keys that a reader here reads, or that are known to say nothing about position."""
@@ -182,17 +185,59 @@ def long_factors_unused(checked: CheckedPart) -> Iterator[Finding]:
 
 
 def keys_unknown(checked: CheckedPart) -> Iterator[Finding]:
-    """Keys that look positional and that no reader here knows."""
-    unread = [key for key in checked.keys if isinstance(key, str) and POSITIONAL.search(key) and key not in KNOWN]
-    unread = [key for key in unread if checked.keys[key] is not None and not key.endswith(("_token_id", "_token_index"))]
+    """Keys that look positional and that no reader here knows, in the section and in the dictionaries inside it."""
+    unread = {}
+    for path, key, value in _walk(checked.keys, ""):
+        of_position = not key.endswith(("_token_id", "_token_index"))
+        if value is not None and of_position and POSITIONAL.search(key) and key not in KNOWN and not isinstance(value, Mapping):
+            unread[checked.section.at(path)] = value
+    read = {one.base.detail for one in checked.turns}
+    nested = {path: value for path, value in _nested_bases(checked).items() if path not in read}
+    unread |= nested
     if unread:
+        names = []
+        for path in sorted(unread):
+            hint = did_you_mean(path.rsplit(".", 1)[-1], POSITION_KEYS)
+            names.append(f"{path} ({hint})" if hint else path)
         yield Finding(
             "keys-unknown",
-            "info",
-            "keys that look positional and are not known here: " + ", ".join(sorted(unread)),
-            checked.present(*sorted(unread)),
+            "warning" if nested else "info",
+            "keys that look positional and are not known here: " + ", ".join(names),
+            {path: unread[path] for path in sorted(unread)},
             "what they change is not in this reading",
         )
+
+
+READ_INSIDE = {
+    *("rope_parameters", "rope_scaling", "linear_attn_config", "per_layer_config", "chronos_config", "quantization_config"),
+    *("label2id", "id2label", "task_specific_params"),
+}
+"""Dictionaries whose keys are read, or say nothing about position."""
+
+POSITION_KEYS = (
+    *ROTARY_KEYS,
+    *("max_position_embeddings", "original_max_position_embeddings", "sliding_window", "rope_interleave"),
+)
+
+
+def _walk(keys: Mapping[Any, Any], path: str, depth: int = 0) -> Iterator[tuple[str, str, Any]]:
+    """Path, key and value of everything in a section that is no part of its own."""
+    for key, value in keys.items():
+        if not isinstance(key, str):
+            continue
+        at = f"{path}.{key}" if path else key
+        yield at, key, value
+        if isinstance(value, Mapping) and depth < 4 and key not in ROLES and key not in READ_INSIDE:
+            yield from _walk(value, at, depth + 1)
+
+
+def _nested_bases(checked: CheckedPart) -> dict[str, Any]:
+    """Bases of a rotation in dictionaries where no reader looks."""
+    return {
+        checked.section.at(path): value
+        for path, key, value in _walk(checked.keys, "")
+        if "." in path and key in ("rope_theta", "rotary_emb_base", "rope_base") and value is not None
+    }
 
 
 CHECKS = (position_type_misleads, keys_dead, window_never_binds, long_factors_unused, keys_unknown)

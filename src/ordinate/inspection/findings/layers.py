@@ -69,18 +69,13 @@ def sections_ignored(checked: CheckedPart) -> Iterator[Finding]:
 
 def scores_have_a_temperature(checked: CheckedPart) -> Iterator[Finding]:
     """A factor on the scores that grows with the query's position, beside what the encoding does."""
-    keys = [key for key in ("attn_temperature_tuning", "use_logn_attn") if checked.keys.get(key) in (True, 1)]
-    evidence = checked.present(*keys)
-    for place in ("rope_parameters", "rope_scaling"):
-        scaling = checked.keys.get(place)
-        if isinstance(scaling, dict) and scaling.get("llama_4_scaling_beta"):
-            evidence[checked.section.at(f"{place}.llama_4_scaling_beta")] = scaling["llama_4_scaling_beta"]
-    if evidence:
+    factors = {layer.temperature.detail: layer.temperature.value for layer in checked.part.layers if layer.temperature.value}
+    if factors:
         yield Finding(
             "scores-have-a-temperature",
             "info",
             "queries far into the text are multiplied by a factor that grows with their position",
-            evidence,
+            factors,
             "an engine without it drifts past the trained context; `ordinate.position` has both temperatures",
         )
 

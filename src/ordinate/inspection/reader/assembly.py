@@ -29,6 +29,7 @@ def assemble(source: PartSource, top: Section) -> Part:
     caching: list[LayerKind] = []
     num_layers, hidden, claimed = unknown(family.unknown), unknown(family.unknown), unknown(family.unknown)
     trained = section.integer(*family.trained) if family.trained else None
+    dtype = family.cached_bytes or bytes_per_value(section, top)
     for stack in family.stacks:
         count = section.integer(*stack.layers, most=LAYERS_LIMIT) if stack.layers else unknown("the stages are listed apart")
         width = section.width(*stack.hidden)
@@ -37,12 +38,12 @@ def assemble(source: PartSource, top: Section) -> Part:
             num_layers, hidden, claimed = count, width, reach
         elif not claimed.known or (stack.causal and reach.known):
             claimed = reach
-        kinds = _layers(section, family, stack, count, width, reach, trained)
+        kinds = _layers(section, family, stack, count, width, reach, trained, dtype)
         layers += kinds
         if stack.causal:
             caching += [kind for kind in _without_sharers(section, kinds, count) if _keeps(kind)]
     layers.sort(key=_standing)
-    cache = cache_of(caching, family.cached_bytes or bytes_per_value(section, top), claimed, state_bytes=family.state_bytes)
+    cache = cache_of(caching, dtype, claimed)
     return Part(
         source.name,
         section.path,
@@ -101,7 +102,14 @@ PER_LAYER = (*HEADS, *KV_HEADS, *HEAD_DIM, "v_head_dim")
 
 
 def _layers(
-    section: Section, family: Family, stack: Stack, count: Value, width: Value, claimed: Value, trained: Value | None
+    section: Section,
+    family: Family,
+    stack: Stack,
+    count: Value,
+    width: Value,
+    claimed: Value,
+    trained: Value | None,
+    dtype: Value,
 ) -> list[LayerKind]:
     """The layers of a stack, those together that are of one kind and have the same heads."""
     kinds = kinds_of_layers(section, stack, count)
@@ -118,7 +126,7 @@ def _layers(
     for (kind, _), members in grouped.items():
         seen = section.of_layer(members[0], len(kinds), *listed) if kinds is not None else section
         indices = tuple(members) if kinds is not None else ()
-        layers.append(_layer_kind(seen, family, stack, kind, indices, width, claimed, trained))
+        layers.append(_layer_kind(seen, family, stack, kind, indices, width, claimed, trained, dtype))
     return layers
 
 
@@ -131,6 +139,7 @@ def _layer_kind(
     width: Value,
     claimed: Value,
     trained: Value | None,
+    dtype: Value,
 ) -> LayerKind:
     name = kind.replace("_", " ").replace("/nope", " without rotation")
     name = f"{stack.name} {name}".strip() if stack.name and kind != FULL else stack.name or name
@@ -141,30 +150,49 @@ def _layer_kind(
             name,
             indices,
             (),
-            layer_without_attention(sort, _state(section, stack, kind, sort, width), family.origin),
+            layer_without_attention(sort, _state(section, family, stack, kind, sort, width, dtype), family.origin),
             no_window,
         )
     attention = stack.attention(section, kind, width) if stack.attention is not None else _no_heads()
     if kind == "cross_attention":
         return LayerKind(name, indices, (), _crossing(attention), no_window)
+    if attention.state_width.value and not attention.state_bytes.value:
+        size = Value(
+            attention.state_width.value * dtype.value, "derived", f"{attention.state_width.detail}; {dtype.value} bytes each"
+        )
+        attention = replace(attention, state_bytes=size)
+    if kind in stack.stateful:
+        numbers, size = _state(section, family, stack, kind, "hybrid", width, dtype)
+        attention = replace(attention, state_width=numbers, state_bytes=size)
     group = LayerGroup(section, stack, family.origin, kind, indices, attention, width, claimed, trained)
     encodings = tuple(encoding for reader in stack.readers if (encoding := reader(group)) is not None)
     window = window_keys(section, stack, kind.removesuffix("/nope"))
-    return LayerKind(name, indices, encodings, attention, window, stack.name)
+    temperature = None if stack.temperature is None else stack.temperature(section, kind)
+    layer = LayerKind(name, indices, encodings, attention, window, stack.name)
+    return layer if temperature is None else replace(layer, temperature=temperature)
 
 
-def _state(section: Section, stack: Stack, kind: str, sort: str, width: Value) -> Value:
-    """Numbers that a layer without attention keeps."""
-    if not sort.startswith(("linear", "conv")):
-        return Value(0, "family", "")
-    if stack.state is None:
-        return unknown("the size of the state is not modelled")
-    return stack.state(section, kind, width)
+def _state(
+    section: Section, family: Family, stack: Stack, kind: str, sort: str, width: Value, dtype: Value
+) -> tuple[Value, Value]:
+    """Numbers and bytes that a layer keeps whatever the length."""
+    if not sort.startswith(("linear", "conv", "hybrid")):
+        return Value(0, "family", ""), Value(0, "family", "")
+    state = "the size of the state is not modelled" if stack.state is None else stack.state(section, kind, width)
+    if isinstance(state, str):
+        return unknown(state), unknown(state)
+    numbers = state.model_numbers + state.float_numbers
+    engine = family.state_bytes
+    size = engine * numbers if engine else dtype.value * state.model_numbers + 4 * state.float_numbers
+    formula = state.formula
+    return Value(numbers, "derived", formula), Value(
+        size, "derived", f"{formula}; {engine} bytes each" if engine else f"{formula}; {dtype.value} bytes for the others"
+    )
 
 
 def _no_heads() -> Attention:
     absent = unknown("no heads are described here")
-    return Attention(absent, absent, absent, absent, absent, absent, absent)
+    return Attention(absent, absent, absent, absent, absent, absent, absent, absent)
 
 
 def _crossing(attention: Attention) -> Attention:
@@ -176,6 +204,7 @@ def _crossing(attention: Attention) -> Attention:
         attention.head_dim,
         attention.value_head_dim,
         none,
+        unknown("the length of the other stream is not in the config"),
         unknown("the length of the other stream is not in the config"),
     )
 

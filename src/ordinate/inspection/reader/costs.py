@@ -34,14 +34,13 @@ def bytes_per_value(*sections: Section) -> Value:
     return Value(2, "assumed", "no dtype in the file: 16 bits, as models are served")
 
 
-def cache_of(layers: Sequence[LayerKind], width: Value, claimed: Value, *, state_bytes: int | None = None) -> Cache | None:
+def cache_of(layers: Sequence[LayerKind], width: Value, claimed: Value) -> Cache | None:
     """The cache of the layers that keep one.
 
     Args:
         layers: the kinds of layer that keep keys and values, or a state.
         width: bytes of one cached number.
         claimed: tokens to size it for.
-        state_bytes: bytes of a number of a recurrent state; by default as wide as a cached number.
 
     >>> from ordinate.inspection import inspect_config
     >>> config = {"model_type": "llama", "hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 2}
@@ -64,7 +63,7 @@ def cache_of(layers: Sequence[LayerKind], width: Value, claimed: Value, *, state
             len(layer.indices),
             layer.attention.cached_width.value,
             layer.window_keys.value,
-            (layer.attention.state_width.value or 0) * (state_bytes or width.value),
+            layer.attention.state_bytes.value or 0,
         )
         for layer in layers
     )
@@ -73,15 +72,15 @@ def cache_of(layers: Sequence[LayerKind], width: Value, claimed: Value, *, state
         f"{group.layers} {layer.name} layers x {group.width}" for group, layer in zip(groups, layers, strict=True)
     )
     per_token = Value(numbers * width.value, "derived", f"({formula}) x {width.value} bytes")
+    states = [layer.name for layer in layers if not layer.attention.state_bytes.known]
     if not claimed.known:
-        return Cache(width, per_token, unknown("no context is claimed"), groups)
+        return Cache(width, per_token, unknown("no context is claimed"), groups, at_least=bool(states))
     whole = Cache(width, per_token, per_token, groups).bytes_at(claimed.value)
-    states = [layer.name for layer in layers if not layer.attention.state_width.known]
     besides = f", the states of {' and '.join(states)} layers not counted" if states else ""
     detail = (
         f"one sequence of {claimed.value} tokens{', windows kept' if any(group.window for group in groups) else ''}{besides}"
     )
-    return Cache(width, per_token, Value(whole, "derived", detail), groups)
+    return Cache(width, per_token, Value(whole, "derived", detail), groups, at_least=bool(states))
 
 
 def parameters_on_position(layers: Sequence[LayerKind]) -> Value:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from ordinate.inspection.reader.section import Section
 from ordinate.inspection.records import Attention, Value, unknown
 
-__all__ = ["HEADS", "HEAD_DIM", "KV_HEADS", "heads_by_window", "latent", "layer_without_attention", "multi_head"]
+__all__ = ["HEADS", "HEAD_DIM", "KV_HEADS", "NO_STATES", "heads_by_window", "latent", "layer_without_attention", "multi_head"]
 
 HEADS = ("num_attention_heads", "n_head", "n_heads", "num_heads", "attention_heads", "heads", "encoder_attention_heads")
 KV_HEADS = (
@@ -24,8 +24,11 @@ KV_HEADS = (
     "num_attention_groups",
     "attn_config.kv_n_heads",
 )
+OTHER_KV_HEADS = ("n_kv_head", "num_kv_head", "kv_heads", "num_query_groups", "multi_query_group_num", "kv_num_heads")
+"""More spellings, read where no family says which of them its code takes."""
 HEAD_DIM = ("head_dim", "kv_channels", "d_kv", "d_head", "attention_head_size", "attention_head_dim", "head_width")
 NO_STATE = Value(0, "family", "nothing is kept apart from keys and values")
+NO_STATES = (NO_STATE, NO_STATE)
 
 
 def multi_head(
@@ -50,9 +53,11 @@ def multi_head(
         if not num_heads.known and stated.known and hidden_size.known and hidden_size.value % stated.value == 0:
             formula = f"{hidden_size.value} / {stated.value} channels of a head"
             num_heads = Value(hidden_size.value // stated.value, "derived", formula)
-        num_kv_heads = kv_rule(section) or section.width(*kv_heads)
-        if not num_kv_heads.known:
-            num_kv_heads = _as_many(num_heads)
+        num_kv_heads = kv_rule(section) or section.width(*kv_heads, *(OTHER_KV_HEADS if section.assumed else ()))
+        if not num_kv_heads.known and section.assumed and section.find("multi_query") == ("multi_query", True):
+            num_kv_heads = Value(1, "assumed", section.at("multi_query"))
+        if not num_kv_heads.known and not section.has(*kv_heads):
+            num_kv_heads = _as_many(num_heads, section)
         dim = stated
         nulled = dim.source == "family" and any(key in section.raw for key in head_dim)  # null asks for the derived width
         if derive_head_dim and (nulled or not dim.known):
@@ -64,15 +69,18 @@ def multi_head(
             numbers = num_kv_heads.value * (dim.value + value_dim.value)
             formula = f"{num_kv_heads.value} key-value heads x ({dim.value} key + {value_dim.value} value channels)"
             width = Value(numbers, "derived", formula)
-        return Attention(_sort(num_heads, num_kv_heads), num_heads, num_kv_heads, dim, value_dim, width, NO_STATE)
+        return Attention(_sort(num_heads, num_kv_heads), num_heads, num_kv_heads, dim, value_dim, width, *NO_STATES)
 
     return read
 
 
-def _as_many(num_heads: Value) -> Value:
+def _as_many(num_heads: Value, section: Section) -> Value:
+    """As many key-value heads as query heads: a family's own rule, or an assumption where no family is known."""
     if not num_heads.known:
         return unknown("the number of heads is unknown")
-    return Value(num_heads.value, "derived", "as many as query heads: no key says otherwise")
+    if section.assumed:
+        return Value(num_heads.value, "assumed", "as many as query heads: no key of the file says otherwise")
+    return Value(num_heads.value, "family", f"as many as query heads where no key says otherwise: {section.origin}")
 
 
 def _derived_head_dim(section: Section, num_heads: Value, hidden_size: Value) -> Value:
@@ -165,13 +173,13 @@ def latent(*, indexer: bool = False, rotated: bool = True) -> Callable[[Section,
                 formula, numbers = f"{formula} + indexer key {keys.value}", numbers + keys.value
             width = Value(numbers, "derived", formula)
         sort = Value("multi-head latent", "family", section.origin)
-        return Attention(sort, num_heads, _as_many(num_heads), head, section.width("v_head_dim"), width, NO_STATE)
+        return Attention(sort, num_heads, _as_many(num_heads, section), head, section.width("v_head_dim"), width, *NO_STATES)
 
     return read
 
 
-def layer_without_attention(sort: str, state: Value, origin: str) -> Attention:
+def layer_without_attention(sort: str, state: tuple[Value, Value], origin: str) -> Attention:
     """Heads of a layer that has none: a recurrence, a convolution, a feed-forward layer."""
     absent = unknown(f"no attention in this layer ({sort})")
     nothing = Value(0, "family", "no keys or values are cached")
-    return Attention(Value(sort, "family", origin), absent, absent, absent, absent, nothing, state)
+    return Attention(Value(sort, "family", origin), absent, absent, absent, absent, nothing, *state)

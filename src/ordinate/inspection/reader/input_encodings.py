@@ -167,7 +167,8 @@ def fixed(kind: str, where: str, note: str) -> Reader:
     """An encoding that is named and placed, but read no further: its details stand in code, not in the config."""
 
     def read(group: LayerGroup) -> Encoding | None:
-        return Encoding(_kind(kind, group), where, spec=PositionSpec("none") if kind == "none" else None, note=note)
+        name = _kind(kind, group) if kind else unknown(note)
+        return Encoding(name, where, spec=PositionSpec("none") if kind == "none" else None, note=note)
 
     return read
 

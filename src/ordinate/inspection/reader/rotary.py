@@ -69,6 +69,7 @@ class RotaryRule:
         "rope_base",
         "rotary_embedding_base",
         "rope_freq_constant",
+        "attn_config.rope_theta",
     )
     local_base: tuple[str, ...] = ()
     global_base: tuple[str, ...] = ()
@@ -184,20 +185,23 @@ def _base(group: LayerGroup, rule: RotaryRule, dictionaries: list[Section]) -> V
     places = [place for place in dictionaries if place.has("rope_theta") and (not local or place.path.endswith(f".{label}"))]
     candidates = [place.number("rope_theta", above=1) for place in places]
     keys = own if local else own + rule.base
+    ignored: dict[str, Any] = {}
     listed = section.find("layer_rope_theta") or section.find("rope_theta")
     if listed is not None and isinstance(listed[1], list):
         candidates.append(_of_layers(group, listed[0], listed[1]))
         keys = tuple(key for key in keys if key != "rope_theta")
     for key in keys:
-        if section.has(key):
+        if section.has(key) and not (key in own or section.reads(key)):
+            ignored[section.at(key)] = section.number(key).value
+        elif section.has(key):
             candidates.append(section.number(key, above=1))
             if key in own:
                 break
     if candidates:
         _compare_bases(group, candidates, bool(own))
-        return _times(group, rule, candidates[0])
-    default = _default_base(group, rule.label(group.kind), own)
-    return _times(group, rule, default)
+    base = candidates[0] if candidates else _default_base(group, rule.label(group.kind), own)
+    section.note_ignored(ignored, base.value)
+    return _times(group, rule, base)
 
 
 def _default_base(group: LayerGroup, label: str, own: tuple[str, ...]) -> Value:
@@ -249,12 +253,12 @@ def _compare_bases(group: LayerGroup, candidates: list[Value], per_kind: bool) -
 
 
 def rotated_channels(group: LayerGroup, rule: RotaryRule, dictionaries: list[Section], scaling: ScalingRead) -> Value:
-    """The number of channels that turn.
+    """The number of channels that turn: a count, a share of the head, a slice kept apart, or the whole head.
 
     Args:
         group: what is known of these layers.
         rule: the family's, with the keys it keeps the number under.
-        held: the dictionaries of the file that speak about rotation, the newest dialect first.
+        dictionaries: those of the file that speak about rotation, the newest dialect first.
         scaling: a proportional one spans the whole head, and lets the rest of it stand still.
     """
     section, head_dim = group.section, group.attention.head_dim
@@ -262,20 +266,34 @@ def rotated_channels(group: LayerGroup, rule: RotaryRule, dictionaries: list[Sec
         return _even(section, section.width(rule.slice_key))
     if not head_dim.known:
         return unknown("the width of a head is unknown")
-    proportional = scaling.rule.value == "proportional"
-    keys = (*rule.local_count, *rule.count) if group.kind.startswith("sliding") else rule.count
-    counts = [section.width(key) for key in keys if section.has(key)]
-    if rule.local_count:
-        counts = counts[:1]
-    shares = [
-        place.number("partial_rotary_factor", above=0, most=SHARE_LIMIT)
-        for place in dictionaries
-        if place.has("partial_rotary_factor")
-    ]
-    shares += [section.number(key, above=0, most=SHARE_LIMIT) for key in rule.partial if section.has(key)]
-    shares = [value for value in shares if value.known]
-    counts = [value for value in counts if value.known]
-    if proportional:
+    # transformers' functions for scaled frequencies read the share themselves, whatever the family
+    scaled = scaling.rule.value != "none" and section.loader == "transformers"
+    windowed = group.kind.startswith("sliding")
+    counts: list[Value] = []
+    shares: list[Value] = []
+    ignored: list[Value] = []
+    for key in (*rule.local_count, *rule.count) if windowed else rule.count:
+        if section.has(key):
+            (counts if section.reads(key) else ignored).append(section.width(key))
+    for place, key in [(place, "partial_rotary_factor") for place in dictionaries] + [(section, key) for key in rule.partial]:
+        if place.has(key):
+            taken = section.reads(key) or (scaled and key == "partial_rotary_factor")
+            (shares if taken else ignored).append(place.number(key, above=0, most=SHARE_LIMIT))
+    result = _rotated(group, rule, scaling, [v for v in shares if v.known], [v for v in counts[:1] if v.known])
+    if result.known:
+        meant = {value.detail: _meant(value, head_dim.value) for value in ignored if value.known}
+        section.note_ignored(meant, result.value)
+    return result
+
+
+def _meant(value: Value, head_dim: int) -> int:
+    """Channels that a share or a count means."""
+    return value.value if isinstance(value.value, int) and value.value > 1 else int(head_dim * value.value)
+
+
+def _rotated(group: LayerGroup, rule: RotaryRule, scaling: ScalingRead, shares: list[Value], counts: list[Value]) -> Value:
+    section, head_dim = group.section, group.attention.head_dim
+    if scaling.rule.value == "proportional":
         return Value(head_dim.value, "derived", "proportional: the ladder spans the whole head, the rest of it stands still")
     if shares:
         dims = {value.detail: int(head_dim.value * value.value) for value in shares}

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ordinate.inspection.reader.section import Section
+from ordinate.inspection.reader.states import StateReader
 from ordinate.inspection.records import Attention, Encoding, Value
 
 __all__ = ["Family", "LayerGroup", "PartSource", "Reader", "Stack"]
@@ -65,7 +66,9 @@ class Stack:
         claimed: keys of the claimed context; none for stacks without tokens in a row.
         causal: whether it keeps a cache.
         mark: splits kinds further, listed or not (layers that do not rotate).
-        state: numbers that a layer of a kind without attention keeps, whatever the length.
+        state: reads what a layer without attention keeps, whatever the length.
+        stateful: kinds of layer with attention that keep such a state too.
+        temperature: reads the factor on queries that grows with their position.
     """
 
     readers: tuple[Reader, ...] = ()
@@ -90,7 +93,9 @@ class Stack:
     )
     causal: bool = False
     mark: Callable[[Section, list[str]], list[str]] | None = None
-    state: Callable[[Section, str, Value], Value] | None = None
+    state: StateReader | None = None
+    stateful: tuple[str, ...] = ("hybrid",)
+    temperature: Callable[[Section, str], Value | None] | None = None
 
 
 @dataclass(frozen=True)
@@ -106,7 +111,8 @@ class Family:
         unknown: a reason, where the position code of this type has not been read or cannot be known from a config.
         trained: keys of a context before scaling that the family states apart from any scaling.
         cached_bytes: bytes of a cached number where the engine decides it and no dtype of the file does.
-        state_bytes: bytes of a number of a recurrent state, where they are not those of a cached number.
+        spellings: which of the older keys of a share or a base the code reads; None where it takes any.
+        state_bytes: bytes of every number of a state, where the engine decides it.
     """
 
     stacks: tuple[Stack, ...] = ()
@@ -118,6 +124,7 @@ class Family:
     trained: tuple[str, ...] = ()
     cached_bytes: Value | None = None
     state_bytes: int | None = None
+    spellings: frozenset[str] | None = None
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 from ordinate.inspection.records import Finding, Severity, Source, Value, unknown
 
@@ -21,6 +21,15 @@ TOKENS_LIMIT = 10**9
 
 WIDTH_LIMIT = 2**18
 """No width of a real model reaches this; a frequency schedule has half as many entries, so it is worth a bound."""
+
+
+OLDER_SPELLINGS = frozenset(
+    {
+        *("partial_rotary_factor", "rotary_pct", "rope_pct", "rotary_fraction", "rotary_emb_fraction", "rotary_dim"),
+        *("rotary_emb_base", "rotary_base", "rope_base", "rotary_embedding_base", "rope_freq_constant"),
+    }
+)
+"""Keys for the share of channels that turn and for the base, of which a family's code reads few and ignores the rest."""
 
 
 class Findings(list[Finding]):
@@ -45,6 +54,8 @@ class Section:
         findings: what was wrong with the keys read so far, each once.
         sources: source and detail by path, for keys that were translated from another format.
         loader: whose habits apply where the file is silent.
+        spellings: which of the older keys of a share or a base the family's code reads; None where it takes any.
+        assumed: what no family confirms: nothing, what the file leaves out ("gaps"), or the meaning of its keys too ("all").
     """
 
     raw: Mapping[str, Any]
@@ -54,6 +65,8 @@ class Section:
     findings: Findings = field(default_factory=Findings)
     sources: Mapping[str, tuple[Source, str]] = field(default_factory=dict)
     loader: str = "transformers"
+    spellings: frozenset[str] | None = None
+    assumed: Literal["", "gaps", "all"] = ""
 
     def note(self, name: str, severity: Severity, message: str, evidence: Mapping[str, Any], hint: str) -> None:
         """Keep a finding about this section."""
@@ -151,7 +164,25 @@ class Section:
 
     def _source(self, key: str) -> Source:
         path = f"{self.path}.{key}" if self.path else key
-        return self.sources[path][0] if path in self.sources else "file"
+        if path in self.sources:
+            return self.sources[path][0]
+        return "assumed" if self.assumed == "all" else "file"
+
+    def reads(self, key: str) -> bool:
+        """Whether the family's code reads this older key."""
+        return self.spellings is None or key in self.spellings or key not in OLDER_SPELLINGS
+
+    def note_ignored(self, ignored: Mapping[str, Any], taken: Any) -> None:
+        """Note the older keys that the family's code ignores and that say something else than what it takes."""
+        differing = {path: value for path, value in ignored.items() if value != taken}
+        if differing:
+            self.note(
+                "spelling-ignored",
+                "warning",
+                f"{' and '.join(sorted(differing))} without effect: the code of {self.origin} does not read it",
+                differing,
+                "write the key that the family reads, or leave this one out",
+            )
 
     def _whole(self, path: str, value: Any, least: int, most: int) -> int | None:
         number = self._as_number(path, value)

@@ -1,0 +1,89 @@
+"""Recurrent states against the caches that transformers itself makes for small random models of every hybrid family."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ordinate.inspection import inspect_config
+
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
+
+SMALL = {
+    "hidden_size": 64,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "intermediate_size": 96,
+    "vocab_size": 128,
+    "pad_token_id": 0,
+    "bos_token_id": 1,
+    "eos_token_id": 2,
+}
+LATENT = {"num_key_value_heads": 4, "q_lora_rank": None, "kv_lora_rank": 16, "v_head_dim": 8}
+LATENT |= {"qk_nope_head_dim": 8, "qk_rope_head_dim": 8}
+HEADS = {"mamba_n_heads": 8, "mamba_d_head": 16, "mamba_d_state": 32}
+MIXTURE = {"num_experts": 2, "num_experts_per_tok": 1, "moe_intermediate_size": 32}
+FAMILIES: dict[str, dict[str, Any]] = {
+    "qwen3_next": {"num_hidden_layers": 4, "head_dim": 16, "linear_num_key_heads": 4, "linear_num_value_heads": 8, **MIXTURE},
+    "qwen3_5_text": {"num_hidden_layers": 4, "head_dim": 16, "linear_key_head_dim": 32},
+    "olmo_hybrid": {"num_hidden_layers": 4, "linear_num_key_heads": 4, "linear_num_value_heads": 4},
+    "bailing_hybrid": {"num_hidden_layers": 6, "mlp_layer_types": ["dense"] * 6, **LATENT},
+    "minimax": {"num_hidden_layers": 2, "head_dim": 16, "num_local_experts": 2},
+    "jamba": {
+        "num_hidden_layers": 4,
+        "attn_layer_period": 4,
+        "attn_layer_offset": 1,
+        "num_experts": 2,
+        "mamba_dt_rank": 4,
+        "use_mamba_kernels": False,
+    },
+    "bamba": {"num_hidden_layers": 4, "attn_layer_indices": [1], "mamba_n_groups": 1, **HEADS},
+    "mamba": {"num_hidden_layers": 2},
+    "mamba2": {"num_hidden_layers": 2, "num_heads": 8, "head_dim": 16, "n_groups": 2, "state_size": 32},
+    "granitemoehybrid": {
+        "num_hidden_layers": 2,
+        "layer_types": ["mamba", "attention"],
+        "num_local_experts": 2,
+        "num_experts_per_tok": 1,
+        **HEADS,
+    },
+    "falcon_h1": {"num_hidden_layers": 2, "mamba_d_ssm": 128, **HEADS},
+    "nemotron_h": {"num_hidden_layers": 3, "hybrid_override_pattern": "M*-", "mamba_num_heads": 8, "mamba_head_dim": 16},
+    "lfm2": {"num_hidden_layers": 4, "full_attn_idxs": [1]},
+    "zaya": {"num_hidden_layers": 2},
+}
+
+
+def measured(model_type: str, settings: dict[str, Any], tokens: int) -> int:
+    """Bytes of everything that the cache of a small model in bfloat16 holds after `tokens` tokens."""
+    config = transformers.AutoConfig.for_model(model_type, **settings)
+    model = transformers.AutoModel.from_config(config, dtype=torch.bfloat16).eval()
+    with torch.no_grad():
+        output = model(input_ids=torch.arange(3, 3 + tokens)[None], use_cache=True)
+    cache = getattr(output, "past_key_values", None)
+    cache = output.cache_params if cache is None else cache
+    total = 0
+    for layer in cache.layers:
+        for value in vars(layer).values():
+            tensors = value.values() if isinstance(value, dict) else value if isinstance(value, list) else [value]
+            kept = [tensor for tensor in tensors if isinstance(tensor, torch.Tensor) and tensor.ndim > 1]
+            total += sum(tensor.numel() * tensor.element_size() for tensor in kept)
+    return total + sum(each.numel() * each.element_size() for each in getattr(cache, "linear_cache", []) if len(each))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("model_type", FAMILIES)
+def test_the_cache_of_a_hybrid_has_the_bytes_that_the_config_says(model_type: str) -> None:
+    settings = {**SMALL, **FAMILIES[model_type]}
+    cache = inspect_config({"model_type": model_type, "dtype": "bfloat16", **settings}).cache
+    assert cache is not None
+    assert not cache.at_least
+    assert cache.bytes_at(7) == measured(model_type, settings, 7)
+
+
+def test_until_a_state_is_known_the_total_is_a_lower_bound() -> None:
+    cache = inspect_config({"model_type": "xlstm", "num_hidden_layers": 2, "hidden_size": 64}).cache
+    assert cache is not None
+    assert cache.at_least
