@@ -282,10 +282,10 @@ class Called(nn.Module):
         self.member, self.encoding = member, made(member).float()
 
     def forward(self, q: Tensor, k: Tensor, v: Tensor, steps: Tensor) -> Tensor:
-        positions = self.member.positions(steps)
-        if self.member.interface == "adds":
-            return self.encoding(q, positions)
-        if hasattr(self.encoding, "rotate"):
+        return self.call(q, k, self.member.positions(steps))
+
+    def call(self, q: Tensor, k: Tensor, positions: Tensor) -> Tensor:
+        if self.member.interface == "adds" or hasattr(self.encoding, "rotate"):
             return self.encoding(q, positions)
         if hasattr(self.encoding, "rotate_query"):
             return torch.cat(self.encoding(q, k, positions), dim=-1)

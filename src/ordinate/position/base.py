@@ -1,14 +1,65 @@
-"""What the modules of each interface share: `forward`, their main method, and a repr that is the call that made them."""
+"""What the modules of each interface share: `forward`, their main method, and a repr that is the call that made them.
+
+Also two questions about where code runs: whether values may be looked at, and whether a transform of functions is at work.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import functools
+from collections.abc import Callable
+from typing import Any, ParamSpec
 
+import torch
 from torch import Tensor, nn
+from torch.autograd import forward_ad
 
 from ordinate.records import repr_from_signature
 
-__all__ = ["AddedEncoding", "PositionEncoding", "QueryKeyEncoding", "ScoreBias"]
+__all__ = [
+    "AddedEncoding",
+    "PositionEncoding",
+    "QueryKeyEncoding",
+    "ScoreBias",
+    "full_precision",
+    "under_transform",
+    "values_at_hand",
+]
+
+Arguments = ParamSpec("Arguments")
+
+
+def values_at_hand(tensor: Tensor) -> bool:
+    """Whether the values of a tensor may be looked at: not in a graph that is captured, on the meta device or under `vmap`.
+
+    >>> values_at_hand(torch.arange(3)), values_at_hand(torch.arange(3, device="meta"))
+    (True, False)
+    """
+    if torch.compiler.is_compiling() or tensor.is_meta:
+        return False
+    while torch._C._functorch.is_functorch_wrapped_tensor(tensor):
+        if torch._C._functorch.is_batchedtensor(tensor):
+            return False
+        tensor = torch._C._functorch.get_unwrapped(tensor)
+    return True
+
+
+def under_transform() -> bool:
+    """Whether a transform of functions is at work (`vmap`, `grad`, `jvp`), which sees plain operations only."""
+    return torch._C._are_functorch_transforms_active() or forward_ad._current_level >= 0
+
+
+def full_precision(method: Callable[Arguments, Tensor]) -> Callable[Arguments, Tensor]:
+    """The method of a module without autocast: score terms are formed in float32 or wider, whatever surrounds them."""
+
+    @functools.wraps(method)
+    def wrapped(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Tensor:
+        device = next(value.device.type for value in (*args, *kwargs.values()) if isinstance(value, Tensor))
+        if device == "meta" or not torch.is_autocast_enabled(device):
+            return method(*args, **kwargs)
+        with torch.autocast(device, enabled=False):
+            return method(*args, **kwargs)
+
+    return wrapped
 
 
 class PositionEncoding(nn.Module):

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from ordinate.errors import ArgumentError, ArgumentTypeError, ShapeError
 from ordinate.position.axes import Grid, following, grid, multimodal, on_every_axis, padded
+from ordinate.position.base import values_at_hand
 from ordinate.position.index_orders import in_cache, randomised, shard, unshard
 from ordinate.shapes import check_shape
 
@@ -223,7 +224,7 @@ def check_positions(
             got=f"shape {tuple(positions.shape)}",
             hint="give each row of the batch its positions",
         )
-    if positions.is_floating_point() and not torch.compiler.is_compiling() and not bool(positions.isfinite().all()):
+    if positions.is_floating_point() and values_at_hand(positions) and not bool(positions.isfinite().all()):
         raise ArgumentError(name, expected="finite positions", got="NaN or infinity", hint="look at where they were computed")
 
 

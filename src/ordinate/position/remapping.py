@@ -18,7 +18,7 @@ from torch import Tensor
 
 from ordinate.arguments import check_integer, check_number
 from ordinate.errors import ArgumentError, ArgumentTypeError
-from ordinate.position.base import PositionEncoding
+from ordinate.position.base import PositionEncoding, full_precision
 from ordinate.position.bias.content import check_content, grouped_product, usual_scale
 from ordinate.position.bias.distance import distances
 from ordinate.position.rotary.single_axis import Rotary
@@ -71,6 +71,7 @@ class PositionRemapping(PositionEncoding, ABC):
         assert seen is not None
         return seen
 
+    @full_precision
     def scores(
         self,
         query: Tensor,
@@ -298,6 +299,7 @@ class StreamingLLM(PositionRemapping):
         recent = distances(query_positions, key_positions) < self.window
         return recent | (key_positions < self.sinks).unsqueeze(-2)
 
+    @full_precision
     def scores(
         self,
         query: Tensor,

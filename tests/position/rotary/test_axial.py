@@ -227,7 +227,7 @@ def test_far_coordinates_are_as_exact_as_near_ones():
         (
             lambda: AxialRotary(16, layout="half", ladder="linear"),
             ArgumentError,
-            "resolution: expected a number for the ladders",
+            "resolution: expected a number for the schedules",
         ),
         (lambda: AxialRotary(16, layout="half", resolution=9.0), ArgumentError, "got 9.0 with ladder='own'"),
         (lambda: AxialRotary(16, layout="half", ladder="linear", resolution=1.0), ArgumentError, "a finite number above 2"),

@@ -355,3 +355,20 @@ def test_both_at_once_and_moving_keys_compile_to_one_graph_for_every_length(layo
         q, k, steps = torch.randn(1, 4, tokens, 16), torch.randn(1, 2, tokens, 16), torch.arange(tokens)
         assert_close(compiled(q, k, steps), step(q, k, steps), rtol=1e-5, atol=1e-5)
     assert len(graphs) == 1
+
+
+def test_a_row_without_tokens_and_a_batch_without_rows_are_turned_to_nothing():
+    longrope = Rotary(16, layout="half", scaling=LongRoPE([1.0] * 8, [2.0] * 8, 16, 256))
+    for rotary in (longrope, Rotary(16, layout="half"), Rotary(16, layout="half", scaling=DynamicNTK(2.0, 16))):
+        for shape in ((0, 3, 5, 16), (2, 3, 0, 16), (2, 0, 5, 16)):
+            steps = torch.zeros(shape[0], shape[2], dtype=torch.int64)
+            assert rotary.rotate(torch.zeros(shape), steps).shape == shape
+
+
+def test_what_inference_mode_made_meets_a_gradient_later():
+    """The frequencies are kept between calls; inference mode must not leave tensors that autograd refuses."""
+    rotary, x = Rotary(16, layout="half"), torch.randn(1, 2, 5, 16, dtype=torch.float64)
+    with torch.inference_mode():
+        rotary.rotate(x, torch.arange(5))
+    positions = torch.arange(5, dtype=torch.float64).requires_grad_()
+    assert torch.autograd.gradcheck(lambda positions: rotary.rotate(x, positions), (positions,))

@@ -15,7 +15,7 @@ from ordinate.arguments import check_integer
 from ordinate.errors import ArgumentError, PositionRangeError
 from ordinate.frequencies import check_base
 from ordinate.position.additive.resampling import Interpolation, resample
-from ordinate.position.base import AddedEncoding, PositionEncoding
+from ordinate.position.base import AddedEncoding, PositionEncoding, values_at_hand
 from ordinate.position.indices import check_positions
 
 __all__ = ["LearnedTable", "NoPosition", "Sinusoidal"]
@@ -167,7 +167,7 @@ class LearnedTable(AddedEncoding):
             ArgumentTypeError: positions that are not integers.
         """
         check_positions("positions", positions, continuous=False)
-        if not torch.compiler.is_compiling() and positions.numel() and positions.device.type != "meta":
+        if positions.numel() and values_at_hand(positions):
             lowest, highest = (int(end) for end in positions.aminmax())
             if lowest < 0:
                 raise PositionRangeError(

@@ -18,7 +18,7 @@ from ordinate.errors import ArgumentError, PositionRangeError, ShapeError
 from ordinate.frequencies import check_base
 from ordinate.position.additive.resampling import Interpolation, resample
 from ordinate.position.axes import Coordinates, check_coordinates, grid
-from ordinate.position.base import AddedEncoding
+from ordinate.position.base import AddedEncoding, values_at_hand
 from ordinate.position.indices import check_axis_positions
 from ordinate.position.rotary.rotation import angle_tables
 
@@ -228,7 +228,7 @@ class LearnedGrid(AddedEncoding):
             ShapeError: positions without axes.
         """
         check_axis_positions("positions", positions, self.axes, continuous=False)
-        if not torch.compiler.is_compiling() and positions.numel() and positions.device.type != "meta":
+        if positions.numel() and values_at_hand(positions):
             for axis, cells in enumerate(self.size):
                 lowest, highest = (int(end) for end in positions[..., axis].aminmax())
                 if lowest < 0 or highest >= cells:

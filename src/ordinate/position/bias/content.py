@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from ordinate.errors import ArgumentError, RefusedError
+from ordinate.position.base import under_transform
 from ordinate.position.bias.skew import distance_range, products, share_one_offset, skewed_scores
 from ordinate.position.indices import check_positions
 from ordinate.shapes import check_shape
@@ -105,6 +106,12 @@ def takes_skew(impl: Way, query_positions: Tensor, key_positions: Tensor) -> boo
         RefusedError: impl="skew", and positions that are not in unbroken order (looked at in eager mode).
     """
     if impl == "general" or query_positions.shape[-1] == 0 or key_positions.shape[-1] == 0:
+        return False
+    if under_transform():
+        if impl == "skew":
+            raise RefusedError(
+                "impl", expected="no transform of functions (vmap, grad, jvp) around 'skew'", got=impl, hint="take 'auto'"
+            )
         return False
     if torch.compiler.is_compiling() or query_positions.is_meta:
         return impl == "skew"

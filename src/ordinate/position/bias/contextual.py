@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from ordinate.arguments import check_integer
 from ordinate.errors import ArgumentTypeError
-from ordinate.position.base import ScoreBias
+from ordinate.position.base import ScoreBias, full_precision, values_at_hand
 from ordinate.position.bias.content import check_content, grouped_product, usual_scale
 from ordinate.position.bias.distance import distances
 from ordinate.position.protocols import biases_scores
@@ -63,6 +63,7 @@ class CoPE(ScoreBias):
         """Set the vectors to zero, as the authors do."""
         nn.init.zeros_(self.embedding)
 
+    @full_precision
     def bias(
         self,
         query_positions: Tensor,
@@ -102,7 +103,7 @@ def _counted_from_behind(gates: Tensor, key_positions: Tensor) -> Tensor:
 
     Summed from the nearest key on, so that small counts are exact however long the row is.
     """
-    if not torch.compiler.is_compiling() and bool((key_positions.diff(dim=-1) >= 0).all()):
+    if values_at_hand(key_positions) and bool((key_positions.diff(dim=-1) >= 0).all()):
         return gates.flip(-1).cumsum(-1).flip(-1)
     order = key_positions.argsort(dim=-1, stable=True)
     place = order.argsort(dim=-1)
@@ -158,6 +159,7 @@ class DAPE(ScoreBias):
         if hasattr(self.base, "reset_parameters"):
             self.base.reset_parameters()
 
+    @full_precision
     def bias(
         self,
         query_positions: Tensor,

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from ordinate.arguments import check_integer
 from ordinate.errors import ArgumentError, RefusedError
-from ordinate.position.base import ScoreBias
+from ordinate.position.base import ScoreBias, full_precision
 from ordinate.position.bias.content import Way, check_content, check_way, scores_by_row, takes_skew
 from ordinate.position.bias.distance import distances
 from ordinate.position.bias.skew import distance_range, skewed_scores
@@ -146,6 +146,7 @@ class DisentangledRelative(ScoreBias):
         steps = (far.log() / math.log((self.max_distance - 1) / middle) * (middle - 1)).ceil().long()
         return torch.where(distance.abs() <= middle, distance, distance.sign() * (steps + middle))
 
+    @full_precision
     def bias(
         self,
         query_positions: Tensor,

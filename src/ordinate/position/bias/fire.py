@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from ordinate.arguments import check_integer, check_number
-from ordinate.position.base import ScoreBias
+from ordinate.position.base import ScoreBias, full_precision
 from ordinate.position.bias.distance import ScoreMod, distances, one_position
 
 __all__ = ["FIRE"]
@@ -67,6 +67,7 @@ class FIRE(ScoreBias):
         self.first.reset_parameters()
         self.last.reset_parameters()
 
+    @full_precision
     def bias(
         self,
         query_positions: Tensor,

@@ -100,7 +100,10 @@ class Kerple(DistanceBias):
         """[H, *]: the kernel at the absolute distance."""
         r1, r2 = (r.view(-1, *(1,) * distance.ndim) for r in self.coefficients())
         away = distance.abs().to(r1.dtype)
-        return -r1 * torch.log1p(r2 * away) if self.kernel == "log" else -r1 * away**r2
+        if self.kernel == "log":
+            return -r1 * torch.log1p(r2 * away)
+        apart = away > 0  # at 0 the second derivative of the power would be 0 times log 0
+        return -r1 * torch.where(apart, torch.where(apart, away, 1.0) ** r2, 0.0)
 
     def score_mod(self, query_positions: Tensor, key_positions: Tensor) -> ScoreMod:
         """The same bias for `flex_attention`, formed from the distance of each pair: no table."""

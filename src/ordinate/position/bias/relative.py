@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from ordinate.arguments import check_integer
 from ordinate.errors import PositionRangeError
-from ordinate.position.base import ScoreBias
+from ordinate.position.base import ScoreBias, full_precision, values_at_hand
 from ordinate.position.bias.content import (
     Way,
     check_content,
@@ -83,6 +83,7 @@ class ShawRelative(ScoreBias):
         for table in self.parameters():
             nn.init.normal_(table, std=self.head_dim**-0.5)
 
+    @full_precision
     def bias(
         self,
         query_positions: Tensor,
@@ -108,6 +109,7 @@ class ShawRelative(ScoreBias):
         scaled = wide * (usual_scale(wide) if scale is None else scale)  # the queries: scores are the larger tensor
         return scores_by_row(scaled, table, self._rows, query_positions, key_positions, distance)
 
+    @full_precision
     def value_term(self, weights: Tensor, query_positions: Tensor, key_positions: Tensor) -> Tensor:
         """sum over j of w_ij a^V_c(j - i), [B, H, T, D].
 
@@ -188,6 +190,7 @@ class MusicRelative(ScoreBias):
         """Draw the table anew from N(0, 1 / D), as tensor2tensor does."""
         nn.init.normal_(self.table, std=self.head_dim**-0.5)
 
+    @full_precision
     def bias(
         self,
         query_positions: Tensor,
@@ -224,7 +227,7 @@ class MusicRelative(ScoreBias):
         return self.max_distance - (distance if self.bidirectional else distance.clamp_min(-1))
 
     def _check_range(self, query_positions: Tensor, key_positions: Tensor) -> None:
-        if torch.compiler.is_compiling() or query_positions.is_meta:
+        if not (values_at_hand(query_positions) and values_at_hand(key_positions)):
             return
         if query_positions.numel() == 0 or key_positions.numel() == 0:
             return

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from ordinate.arguments import check_integer
 from ordinate.errors import ArgumentError
 from ordinate.position.additive.absolute import Sinusoidal
-from ordinate.position.base import ScoreBias
+from ordinate.position.base import ScoreBias, full_precision
 from ordinate.position.bias.content import (
     Way,
     check_content,
@@ -96,6 +96,7 @@ class TransformerXLRelative(ScoreBias):
         for parameter in self.parameters():
             nn.init.normal_(parameter, std=0.02)
 
+    @full_precision
     def bias(
         self,
         query_positions: Tensor,

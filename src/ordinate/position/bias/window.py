@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from ordinate.arguments import check_integer
 from ordinate.errors import ArgumentError, ArgumentTypeError, PositionRangeError
-from ordinate.position.base import ScoreBias
+from ordinate.position.base import ScoreBias, full_precision, values_at_hand
 from ordinate.position.bias.distance import ScoreMod, one_position
 from ordinate.position.indices import check_axis_positions
 
@@ -66,6 +66,7 @@ class WindowBias2D(ScoreBias):
         """Draw the table anew from N(0, 0.02^2) cut at two units, as Swin does."""
         nn.init.trunc_normal_(self.weight, std=0.02)
 
+    @full_precision
     def bias(
         self,
         query_positions: Tensor,
@@ -175,6 +176,7 @@ class ContinuousWindowBias2D(ScoreBias):
         hidden = linear(pairs, first.weight.to(wide), first.bias.to(wide)).relu()
         return self.ceiling * linear(hidden, last.weight.to(wide)).sigmoid()
 
+    @full_precision
     def bias(
         self,
         query_positions: Tensor,
@@ -239,7 +241,7 @@ def _one_patch(positions: Tensor) -> list[Callable[[Tensor, Tensor], Tensor]]:
 
 def _check(name: str, positions: Tensor, window: tuple[int, int], *, class_token: bool) -> None:
     check_axis_positions(name, positions, 2, continuous=False)
-    if torch.compiler.is_compiling() or positions.is_meta or positions.numel() == 0:
+    if positions.numel() == 0 or not values_at_hand(positions):
         return
     patches = positions.flatten(0, -2)
     if class_token:

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from ordinate.errors import ArgumentError, ArgumentTypeError, RefusedError, ShapeError
 from ordinate.frequencies import DynamicNTK, LongRoPE, Scaling, SteppedNTK
+from ordinate.position.base import values_at_hand
 
 __all__ = ["row_frequencies", "row_lengths"]
 
@@ -59,7 +60,15 @@ def row_lengths(scaling: Scaling, positions: Tensor, length: int | Tensor | None
         return _as_lengths("length", length, positions)
     reached = positions.amax(-1).long() + 1  # widened first: 255 + 1 is 0 in uint8
     trained = getattr(scaling, "original_context", 0)
-    if not torch.compiler.is_compiling() and bool(((positions.amin(-1) > 0) & (reached > trained)).any()):
+    if torch.compiler.is_compiling() or positions.numel() == 0:
+        return reached
+    if not values_at_hand(positions):
+        raise RefusedError(
+            "length",
+            expected=f"the row's total length, since {scaling!r} changes frequencies past {trained} tokens",
+            got="positions whose values cannot be looked at (the meta device, or vmap)",
+        )
+    if bool(((positions.amin(-1) > 0) & (reached > trained)).any()):
         raise RefusedError(
             "length",
             expected=f"the row's total length, since {scaling!r} changes frequencies past {trained} tokens",
@@ -83,6 +92,6 @@ def _as_lengths(name: str, length: int | Tensor, positions: Tensor) -> Tensor:
         raise ShapeError(
             name, expected="one number, or one a row [B]", got=f"shape {tuple(lengths.shape)}", hint="match positions [B, T]"
         )
-    if not torch.compiler.is_compiling() and bool((lengths < 1).any()):
+    if values_at_hand(lengths) and bool((lengths < 1).any()):
         raise ArgumentError(name, expected="1 token or more", got=lengths.tolist(), hint="count the row's tokens")
     return lengths

@@ -20,13 +20,12 @@ from typing import Any, Literal, cast
 
 import torch
 from torch import Tensor, nn
-from torch.autograd import forward_ad
 
 from ordinate.arguments import check_integer
 from ordinate.errors import ArgumentError, ArgumentTypeError, RefusedError, ShapeError
 from ordinate.frequencies import check_rotary_dim
 from ordinate.huge_pages import in_large_pages
-from ordinate.position.base import PositionEncoding
+from ordinate.position.base import PositionEncoding, under_transform
 from ordinate.shapes import check_shape
 
 __all__ = [
@@ -239,7 +238,7 @@ class PairRotation:
         """Why work in place on memory will not do here: a graph is captured, a transform looks on, the memory is elsewhere."""
         if torch.compiler.is_compiling() or torch._C._get_tracing_state() is not None:
             return "a graph that is being captured"
-        if torch._C._are_functorch_transforms_active() or forward_ad._current_level >= 0:
+        if under_transform():
             return "a transform of functions (vmap, grad, jvp)"
         if not x.is_cpu:
             return f"a tensor on {x.device}"

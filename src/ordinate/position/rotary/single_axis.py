@@ -19,6 +19,7 @@ from ordinate.frequencies import (
     inverse_frequencies,
     needs_re_rotation,
 )
+from ordinate.position.base import values_at_hand
 from ordinate.position.indices import check_positions
 from ordinate.position.rotary.length_dependent import row_frequencies, row_lengths
 from ordinate.position.rotary.rotation import (
@@ -299,7 +300,7 @@ class Rotary(RotaryEncoding):
         return self._on_device[positions.device]
 
     def _warn_past_claim(self, lengths: Tensor) -> None:
-        if self._warned or torch.compiler.is_compiling() or not isinstance(self._scaling, LongRoPE):
+        if self._warned or not isinstance(self._scaling, LongRoPE) or not lengths.numel() or not values_at_hand(lengths):
             return
         longest = int(lengths.max())
         if longest > self._scaling.claimed_context:

@@ -15,7 +15,7 @@ from torch import Tensor
 from ordinate.arguments import check_number
 from ordinate.errors import PositionRangeError
 from ordinate.frequencies import check_base, inverse_frequencies
-from ordinate.position.base import QueryKeyEncoding
+from ordinate.position.base import QueryKeyEncoding, values_at_hand
 from ordinate.position.indices import check_positions
 from ordinate.position.rotary.rotation import Layout, angle_tables, check_head, check_layout, rotate_pairs, working_dtype
 from ordinate.shapes import check_shape
@@ -116,8 +116,8 @@ class XPos(QueryKeyEncoding):
         sizes = check_shape(name, x, "B H T D", D=self.head_dim)
         check_positions("positions", positions, length=sizes["T"], batch=sizes["B"])
         offsets = positions.double() - self.centre
-        if not torch.compiler.is_compiling() and offsets.numel() and positions.device.type != "meta":
-            furthest, reach = float(offsets.abs().max()), self.reach(x.dtype)
+        if offsets.numel() and values_at_hand(positions):
+            furthest, reach = float(offsets.detach().abs().max()), self.reach(x.dtype)
             if furthest > reach:
                 raise PositionRangeError(
                     "positions",
