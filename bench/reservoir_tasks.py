@@ -21,10 +21,10 @@ from interleaved import median_seconds
 
 from ordinate.lab.machine import machine, versions
 from ordinate.reservoir import Connectome, EchoStateRegressor, Reservoir
+from ordinate.reservoir.datasets import mackey_glass, narma10
 from ordinate.reservoir.readout.metrics import nrmse_by_std
 from ordinate.reservoir.tasks.base import Setting, Size, evaluate
 from ordinate.reservoir.tasks.comparison import paired
-from ordinate.reservoir.tasks.datasets import mackey_glass, narma10
 from ordinate.reservoir.tasks.registry import task_named
 
 Series = npt.NDArray[np.float64]

@@ -31,7 +31,15 @@ LAYERS = [
 # as long as no circle comes of it. `lab` knows no article, so `sweep` may use its figures; see also `EXCEPTIONS`.
 INSIDE: dict[str, list[list[str]]] = {
     "logic": [["kernels"], ["circuit"], ["simplify", "export"], ["chip", "network"], ["growth", "methods"], ["__init__"]],
-    "reservoir": [["connectome"], ["dynamics"], ["readout", "laterality"], ["tasks", "body"], ["moved"], ["__init__"]],
+    "reservoir": [
+        ["seeds"],
+        ["connectome", "datasets"],
+        ["dynamics"],
+        ["readout", "laterality"],
+        ["tasks", "body"],
+        ["moved"],
+        ["__init__"],
+    ],
     "attention": [
         ["masks", "encodings", "norm", "reference", "context_parallel", "checkpoint"],
         ["score_terms", "backend_selection", "visibility", "cache_positions"],

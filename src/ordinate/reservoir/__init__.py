@@ -3,6 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from ordinate.reservoir import datasets
 from ordinate.reservoir.body import KinematicFly
 from ordinate.reservoir.connectome import (
     NULLS,
@@ -26,11 +27,12 @@ from ordinate.reservoir.dynamics import (
     Reservoir,
     State,
     echo_state,
+    lyapunov_exponents,
     tune_gain,
 )
 from ordinate.reservoir.laterality import Laterality, laterality
 from ordinate.reservoir.moved import keep_old_spellings
-from ordinate.reservoir.readout import ClassReadout, RecursiveLeastSquares, RidgeReadout, force
+from ordinate.reservoir.readout import ClassReadout, NextGenerationReadout, RecursiveLeastSquares, RidgeReadout, force
 
 if TYPE_CHECKING:
     from ordinate.reservoir.readout.estimators import EchoStateClassifier, EchoStateRegressor
@@ -46,14 +48,17 @@ __all__ = [
     "LeakyIntegrateAndFire",
     "LeakyRate",
     "Memristive",
+    "NextGenerationReadout",
     "RecursiveLeastSquares",
     "Reservoir",
     "RidgeReadout",
     "State",
+    "datasets",
     "echo_state",
     "force",
     "laterality",
     "leading_mode",
+    "lyapunov_exponents",
     "mirrored",
     "mixing",
     "normalise",

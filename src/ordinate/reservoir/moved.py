@@ -33,7 +33,7 @@ MOVED: dict[str, tuple[str, ...]] = {
     "signs": ("connectome.signs",),
     "tasks_card": ("tasks.card",),
     "tasks_chart": ("tasks.card",),
-    "tasks_narma": ("tasks.datasets",),
+    "tasks_narma": ("datasets",),
 }
 """Where the names of each old module are now; the first that has a name gives it."""
 

@@ -16,9 +16,9 @@ from sklearn.utils.estimator_checks import check_estimator, parametrize_with_che
 
 from ordinate.errors import ArgumentError, ArgumentTypeError, OrdinateError, RefusedError, ShapeError
 from ordinate.reservoir import Connectome
+from ordinate.reservoir.datasets import mackey_glass, narma10
 from ordinate.reservoir.readout.estimators import EchoStateRegressor
 from ordinate.reservoir.readout.metrics import nrmse_by_std
-from ordinate.reservoir.tasks.datasets import mackey_glass, narma10
 
 # the rows of a regressor's X are the steps of one sequence, and what comes before a step is the point of a reservoir
 DO_NOT_APPLY = {

@@ -144,3 +144,59 @@ def test_fitting_on_changes_the_solution_and_leaves_the_given_arrays_alone():
 def test_what_cannot_be_fitted_is_refused_with_a_reason(call, error, told):
     with pytest.raises(error, match=told):
         call()
+
+
+def test_a_huge_offset_without_intercept_predicts_no_worse_than_the_mean_direction() -> None:
+    """Inputs of 1e9 ± 1: normal equations cannot see the ± 1, so what is left is a fit along the offset."""
+    generator = np.random.default_rng(0)
+    x, y = 1e9 + generator.normal(size=(500, 5)), 1 + 0.1 * generator.normal(size=(500, 1))
+    readout = RidgeReadout(1e-6, fit_intercept=False).partial_fit(x, y)
+    assert np.abs(readout.predict(x) - y.mean()).max() < 1e-3
+    assert readout.rank == 1
+    assert readout.condition_number > 1e13
+
+
+@pytest.mark.parametrize("size", [1e-160, 1e-300, 1e160, 1e300])
+def test_tiny_and_huge_inputs_give_the_exact_weights(size: float) -> None:
+    x = np.random.default_rng(0).normal(size=(200, 3))
+    weights = np.array([[1.0], [-2.0], [3.0]])
+    fitted, intercept = RidgeReadout(0.0).partial_fit(size * x, x @ weights + 0.5).solve()
+    assert fitted * size == pytest.approx(weights, rel=1e-9)
+    assert intercept == pytest.approx([0.5])
+
+
+def test_columns_of_very_different_scales_are_fitted_as_by_singular_values() -> None:
+    from sklearn.linear_model import Ridge
+
+    generator = np.random.default_rng(1)
+    x = generator.normal(size=(300, 3)) * [1.0, 1e8, 1e-8]
+    y = x @ [[1.0], [1e-8], [1e8]]
+    assert np.abs(RidgeReadout(0.0).partial_fit(x, y).predict(x) - y).max() < 1e-10
+    oracle = Ridge(1e-6, solver="svd").fit(x, y)
+    assert RidgeReadout(1e-6).partial_fit(x, y).predict(x) == pytest.approx(
+        oracle.predict(x).reshape(-1, 1), rel=1e-6, abs=1e-9
+    )
+
+
+def test_of_weights_that_predict_the_same_those_of_least_norm_are_taken_whatever_the_scale() -> None:
+    x = np.random.default_rng(2).normal(size=(100, 3)) * [1.0, 64.0, 1.0]
+    x = np.concatenate([x, x[:, :2] * [1.0, 2.0]], axis=1)
+    y = x[:, :1] + x[:, 1:2]
+    fitted, _ = RidgeReadout(0.0, fit_intercept=False).partial_fit(x, y).solve()
+    assert fitted == pytest.approx(np.linalg.pinv(x) @ y, abs=1e-9)
+
+
+def test_a_column_that_grows_after_the_first_block_is_rescaled() -> None:
+    generator = np.random.default_rng(3)
+    x = generator.normal(size=(200, 2))
+    x[:100] *= 1e-200
+    y = x @ [[2.0], [-1.0]]
+    readout = RidgeReadout(0.0).partial_fit(x[:100], y[:100]).partial_fit(x[100:], y[100:])
+    assert readout.solve()[0] == pytest.approx(np.array([[2.0], [-1.0]]))
+    merged = RidgeReadout(0.0).partial_fit(x[:100], y[:100]).merge(RidgeReadout(0.0).partial_fit(x[100:], y[100:]))
+    assert merged.solve()[0] == pytest.approx(np.array([[2.0], [-1.0]]))
+
+
+def test_weights_that_are_not_finite_are_refused() -> None:
+    with pytest.raises(RefusedError, match="expected finite weights"):
+        RidgeReadout(0.0).partial_fit([[1e-320], [2e-320]], [[1e10], [2e10]]).solve()

@@ -10,9 +10,9 @@ import pytest
 from ordinate.errors import ArgumentError, UnknownNameError
 from ordinate.reservoir import Connectome, Reservoir
 from ordinate.reservoir.connectome.gain import normalise
+from ordinate.reservoir.datasets import mackey_glass, narma10, narma30
 from ordinate.reservoir.readout.metrics import nrmse_by_std
 from ordinate.reservoir.tasks.base import RIDGES, Outcome, ReadTask, Setting, Size, evaluate
-from ordinate.reservoir.tasks.datasets import mackey_glass, narma10, narma30
 from ordinate.reservoir.tasks.registry import task_named, tasks
 
 SIZE = Size(washout=50, train=300, validation=100, test=200)
@@ -97,12 +97,12 @@ def test_settings_run_side_by_side_score_as_they_do_alone():
 
 
 @dataclass(frozen=True)
-class Told:
-    """A task whose outcomes are told in advance."""
+class Fixed:
+    """A task whose outcomes are fixed."""
 
     higher_is_better: bool
     result: tuple[Outcome, ...] = (Outcome(0.2, 0.9, 1.0), Outcome(0.8, 0.1, 1.0))
-    name: str = "told"
+    name: str = "fixed"
     title: str = ""
     metric: str = ""
     num_channels: int = 1
@@ -111,12 +111,12 @@ class Told:
         return None
 
     def outcomes(self, reservoir, data, size, settings, ridges, record):
-        return list(self.told)
+        return list(self.result)
 
 
 def test_the_setting_is_chosen_by_validation_whatever_the_test_says():
     for higher, expected in ((True, 0.1), (False, 0.9)):
-        (result,) = evaluate([(Told(higher), None)], reservoir(), SIZE, [Setting(), Setting()])
+        (result,) = evaluate([(Fixed(higher), None)], reservoir(), SIZE, [Setting(), Setting()])
         assert result.test == expected
 
 

@@ -7,8 +7,8 @@ import pytest
 
 from ordinate.reservoir import Connectome, Reservoir
 from ordinate.reservoir.connectome.gain import normalise
+from ordinate.reservoir.datasets import LORENZ_EXPONENT, ChaoticSeries
 from ordinate.reservoir.tasks.base import Setting, Size
-from ordinate.reservoir.tasks.datasets import LORENZ_EXPONENT, ChaoticSeries
 from ordinate.reservoir.tasks.free_run import FreeRunTask
 from ordinate.reservoir.tasks.registry import task_named
 

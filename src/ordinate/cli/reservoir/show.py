@@ -68,6 +68,10 @@ def _as_record(orientation: Orientation) -> dict[str, Any]:
     return {**orientation.__dict__, "proved": orientation.proved}
 
 
+def _crossing(share: float) -> str:
+    return "no synapses between known sides" if share != share else f"{share:.1%}"  # NaN is not equal to itself
+
+
 def _print(summary: Summary, orientation: Orientation | None) -> None:
     from rich.markup import escape
     from rich.text import Text
@@ -83,7 +87,7 @@ def _print(summary: Summary, orientation: Orientation | None) -> None:
         ("neurons without outputs, without inputs", f"{shown(summary.no_outputs)}, {shown(summary.no_inputs)}"),
         ("left, right, unknown", ", ".join(shown(count) for count in summary.sides.values())),
         ("homologous pairs", summary.pairs),
-        ("synapses that cross, of those between known sides", f"{summary.synapses_crossing:.1%}"),
+        ("synapses that cross, of those between known sides", _crossing(summary.synapses_crossing)),
         ("spectral radius", f"{summary.spectral_radius:.2f}"),
         ("neurons that carry the leading mode", "none" if not summary.leading else f"{summary.leading.num_carriers:.1f}"),
     ):

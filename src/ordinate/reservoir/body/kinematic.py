@@ -10,6 +10,7 @@ counts as positive: legs that walk harder on the right push the fly to the left.
 from __future__ import annotations
 
 import math
+import reprlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
@@ -83,11 +84,11 @@ def checked_drive(drive: Sequence[float]) -> tuple[float, float]:
     (1.0, 0.5)
     """
     if not hasattr(drive, "__len__") or len(drive) != 2:
-        raise ShapeError("drive", expected="two numbers (left, right)", got=repr(drive), hint="give one a side")
+        raise ShapeError("drive", expected="two numbers (left, right)", got=reprlib.repr(drive), hint="give one a side")
     try:
         left, right = (float(value) for value in drive)
     except (TypeError, ValueError):
-        raise ArgumentTypeError("drive", expected="two numbers (left, right)", got=repr(drive)) from None
+        raise ArgumentTypeError("drive", expected="two numbers (left, right)", got=reprlib.repr(drive)) from None
     if not (0 <= left <= LARGEST_DRIVE and 0 <= right <= LARGEST_DRIVE):
         raise ArgumentError(
             "drive", expected=f"two numbers from 0 to {LARGEST_DRIVE}", got=f"({left:g}, {right:g})", hint="scale or clip it"

@@ -256,18 +256,28 @@ class Connectome:
 
 
 def _checked_weights(weights: Any) -> sparse.csr_array:
-    shape = np.shape(weights)
+    try:
+        shape = np.shape(weights)
+    except ValueError:
+        raise ShapeError("weights", expected="a square matrix [N, N]", got="rows of different lengths") from None
     if len(shape) != 2 or shape[0] != shape[1]:
         raise ShapeError(
             "weights", expected="a square matrix [N, N]", got=str(list(shape)), hint="rows and columns are the same neurons"
         )
     if shape[0] == 0:
         raise ShapeError("weights", expected="at least one neuron", got="an empty matrix", hint="look at the file or the query")
-    matrix = sparse.csr_array(weights, copy=True)
-    if matrix.dtype.kind not in "biuf":
-        raise ArgumentTypeError("weights", expected="real numbers", got=str(matrix.dtype))
-    if matrix.dtype.kind == "b":
-        matrix = matrix.astype(np.uint8)
+    values = weights if sparse.issparse(weights) else np.asarray(weights)
+    if values.dtype == object:
+        try:
+            values = values.astype(np.float64)
+        except (TypeError, ValueError):
+            raise ArgumentTypeError("weights", expected="real numbers", got="objects that are none") from None
+    if values.dtype.kind not in "biuf":
+        raise ArgumentTypeError("weights", expected="real numbers", got=f"dtype {values.dtype}")
+    narrow = {np.dtype(bool): np.uint8, np.dtype(np.float16): np.float32, np.dtype(np.longdouble): np.float64}  # not in scipy
+    if values.dtype in narrow and values.dtype != np.float64:
+        values = values.astype(narrow[values.dtype])
+    matrix = sparse.csr_array(values, copy=True)
     matrix.sum_duplicates()
     if not np.isfinite(matrix.data).all():
         bad = int(np.flatnonzero(~np.isfinite(matrix.data))[0])

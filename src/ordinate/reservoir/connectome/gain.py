@@ -11,7 +11,7 @@ from scipy import sparse
 from ordinate.arguments import check_choice, check_number
 from ordinate.errors import ArgumentError, RefusedError
 from ordinate.reservoir.connectome.connectome import Connectome
-from ordinate.reservoir.connectome.spectrum import leading_eigenvalue
+from ordinate.reservoir.connectome.spectrum import in_range, leading_eigenvalue
 
 __all__ = ["NORMALISATIONS", "normalise"]
 
@@ -48,11 +48,21 @@ def normalise(connectome: Connectome, by: str, value: float, *, leak_rate: float
     name = f"{connectome.name}, {by.replace('_', ' ')} {value:g}"
     if by in ("spectral_radius", "effective_radius"):
         factor = value / _radius(connectome) if leak_rate is None else _effective_factor(connectome, value, leak_rate)
-        return connectome.with_weights(connectome.weights * factor, name=name)
+        return connectome.with_weights(_finite(connectome.weights * factor), name=name)
     axis = 1 if by == "output" else 0
-    sums = np.asarray(abs(connectome.weights.astype(np.float64)).sum(axis=axis)).ravel()
-    factors = sparse.diags_array(np.divide(value, sums, out=np.zeros_like(sums), where=sums > 0))
-    return connectome.with_weights(factors @ connectome.weights if axis else connectome.weights @ factors, name=name)
+    weights, exponent = in_range(connectome.weights.astype(np.float64))
+    if not exponent:
+        weights = connectome.weights
+    sums = np.asarray(abs(weights.astype(np.float64)).sum(axis=axis)).ravel()
+    with np.errstate(over="ignore"):
+        factors = sparse.diags_array(np.divide(value, sums, out=np.zeros_like(sums), where=sums > 0))
+    return connectome.with_weights(_finite(factors @ weights if axis else weights @ factors), name=name)
+
+
+def _finite(weights: sparse.csr_array) -> sparse.csr_array:
+    if not np.isfinite(weights.data).all():
+        raise RefusedError("value", expected="weights that float64 can represent", got="infinity")
+    return weights
 
 
 def _radius(connectome: Connectome) -> float:

@@ -29,6 +29,7 @@ from scipy import sparse
 from ordinate.arguments import check_integer
 from ordinate.errors import RefusedError
 from ordinate.reservoir.connectome.connectome import Connectome
+from ordinate.reservoir.seeds import generator_of
 
 __all__ = ["NULLS", "mirrored", "mixing", "overlap", "random_edges", "relabelled", "rewired", "shuffled_weights", "swapped"]
 
@@ -59,7 +60,7 @@ def rewired(connectome: Connectome, *, seed: int, rounds: int = DEFAULT_ROUNDS) 
     check_integer("rounds", rounds, minimum=1)
     pre, post, weights, loops = _edges(connectome)
     ends = post
-    for after in swapped(pre, post, connectome.num_neurons, rounds, np.random.default_rng(seed)):
+    for after in swapped(pre, post, connectome.num_neurons, rounds, generator_of(seed)):
         ends = after
     return connectome.with_weights(_matrix(connectome, pre, ends, weights) + loops, name=f"{connectome.name}, rewired ({seed})")
 
@@ -85,7 +86,7 @@ def mixing(connectome: Connectome, *, seed: int, rounds: int = DEFAULT_ROUNDS) -
     count = connectome.num_neurons
     there = pre * count + post
     shares = [1.0]
-    for ends in swapped(pre, post, count, rounds, np.random.default_rng(seed)):
+    for ends in swapped(pre, post, count, rounds, generator_of(seed)):
         shares.append(float(np.isin(pre * count + ends, there).mean()))
     return np.array(shares)
 
@@ -107,7 +108,7 @@ def shuffled_weights(connectome: Connectome, *, seed: int) -> Connectome:
     (1.0, True)
     """
     weights = connectome.weights
-    dealt = np.random.default_rng(seed).permutation(weights.data)
+    dealt = generator_of(seed).permutation(weights.data.copy())
     return connectome.with_weights(
         sparse.csr_array((dealt, weights.indices, weights.indptr), shape=weights.shape),
         name=f"{connectome.name}, weights shuffled ({seed})",
@@ -129,7 +130,7 @@ def relabelled(connectome: Connectome, *, seed: int) -> Connectome:
     25
     """
     left, right = _pairs(connectome)
-    chosen = np.random.default_rng(seed).permutation(left.size)[: left.size // 2]
+    chosen = generator_of(seed).permutation(left.size)[: left.size // 2]
     side = connectome.side.copy()
     side[left[chosen]], side[right[chosen]] = "right", "left"
     return replace(connectome, side=side, name=f"{connectome.name}, homologs relabelled ({seed})")
@@ -174,7 +175,7 @@ def random_edges(connectome: Connectome, *, seed: int) -> Connectome:
         raise RefusedError(
             "connectome", expected=f"at most {pairs:,} edges", got=f"{num_edges:,}", hint="remove its self-loops"
         )
-    generator = np.random.default_rng(seed)
+    generator = generator_of(seed)
     # an even draw of `num_edges` of the N (N - 1) pairs; drawing all and taking a part at random is cheaper than not replacing
     if num_edges > pairs // 3:
         keys = generator.permutation(pairs)[:num_edges]
@@ -186,7 +187,7 @@ def random_edges(connectome: Connectome, *, seed: int) -> Connectome:
         keys = generator.permutation(keys)[:num_edges]
     pre, other = np.divmod(keys, count - 1)
     post = other + (other >= pre)  # step over the diagonal
-    dealt = generator.permutation(connectome.weights.data)
+    dealt = generator.permutation(connectome.weights.data.copy())
     return connectome.with_weights(_matrix(connectome, pre, post, dealt), name=f"{connectome.name}, random edges ({seed})")
 
 

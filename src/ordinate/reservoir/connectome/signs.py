@@ -16,6 +16,7 @@ from scipy import sparse
 from ordinate.arguments import check_number
 from ordinate.errors import ArgumentError, ShapeError
 from ordinate.reservoir.connectome.connectome import Connectome
+from ordinate.reservoir.seeds import generator_of
 
 __all__ = ["dale", "known_signs", "positive", "random_signs"]
 
@@ -48,7 +49,7 @@ def dale(connectome: Connectome, inhibitory: float | str | Any, *, seed: int | N
         check_number("inhibitory", inhibitory, minimum=0, maximum=1)
         if seed is None:
             raise ArgumentError("seed", expected="a seed, for neurons are drawn", got="none", hint="give seed=0")
-        chosen = np.random.default_rng(seed).permutation(count)[: round(inhibitory * count)]
+        chosen = generator_of(seed).permutation(count)[: round(inhibitory * count)]
         what = f"{chosen.size:,} of {count:,} neurons, drawn from seed {seed}, inhibit and all others excite"
     else:
         chosen = connectome.select(inhibitory)
@@ -76,7 +77,7 @@ def random_signs(connectome: Connectome, *, negative: float = 0.5, seed: int) ->
     """
     check_number("negative", negative, minimum=0, maximum=1)
     weights = _widened(abs(connectome.weights))
-    drawn = np.random.default_rng(seed).random(weights.nnz) < negative
+    drawn = generator_of(seed).random(weights.nnz) < negative
     return _signed(
         connectome,
         _with_data(weights, np.where(drawn, -weights.data, weights.data)),

@@ -15,7 +15,7 @@ from scipy.sparse import csgraph, linalg
 
 from ordinate.errors import RefusedError
 
-__all__ = ["cyclic_components", "leading_eigenvalue", "leading_pair", "spectral_radius"]
+__all__ = ["cyclic_components", "in_range", "leading_eigenvalue", "leading_pair", "spectral_radius"]
 
 _DENSE_UP_TO = 200
 
@@ -49,7 +49,7 @@ def leading_eigenvalue(weights: Any) -> complex:
     >>> abs(leading_eigenvalue([[0.0, 1.0], [-1.0, 0.0]]))  # a rotation: plus and minus i
     1.0
     """
-    matrix = sparse.csr_array(weights).astype(np.float64)
+    matrix, exponent = in_range(sparse.csr_array(weights).astype(np.float64))
     leading: complex = 0.0
     for inside in cyclic_components(matrix):
         eigenvalue = (
@@ -57,7 +57,16 @@ def leading_eigenvalue(weights: Any) -> complex:
         )
         if abs(eigenvalue) > abs(leading):
             leading = eigenvalue
-    return leading
+    return complex(np.ldexp(leading.real, exponent), np.ldexp(leading.imag, exponent)) if exponent else leading
+
+
+def in_range(matrix: sparse.csr_array) -> tuple[sparse.csr_array, int]:
+    """The matrix over a power of two, where its weights are so large or small that products leave float64, and the exponent."""
+    largest = float(np.abs(matrix.data).max(initial=0.0))
+    exponent = int(np.frexp(largest)[1])
+    if abs(exponent) < 200:
+        return matrix, 0
+    return sparse.csr_array((np.ldexp(matrix.data, -exponent), matrix.indices, matrix.indptr), shape=matrix.shape), exponent
 
 
 def cyclic_components(matrix: sparse.csr_array) -> list[npt.NDArray[np.int64]]:

@@ -16,7 +16,7 @@ from scipy import sparse
 from ordinate.errors import RefusedError
 from ordinate.records import plain
 from ordinate.reservoir.connectome.connectome import SIDES, Connectome
-from ordinate.reservoir.connectome.spectrum import cyclic_components, leading_pair, spectral_radius
+from ordinate.reservoir.connectome.spectrum import cyclic_components, in_range, leading_pair, spectral_radius
 
 __all__ = ["LeadingMode", "Summary", "leading_mode", "summarise", "summary_figure"]
 
@@ -61,12 +61,14 @@ def leading_mode(connectome: Connectome) -> LeadingMode:
     >>> mode.radius.__round__(3), next(iter(mode.by_kind))
     (23.191, 'interneuron')
     """
-    matrix = sparse.csr_array(connectome.weights.T).astype(np.float64)
+    matrix, exponent = in_range(sparse.csr_array(connectome.weights.T).astype(np.float64))
     if not cyclic_components(matrix):
         raise RefusedError(
             "connectome", expected="a matrix with a cycle", got="a nilpotent one, whose radius is 0", hint="look at its edges"
         )
     eigenvalue, vector = leading_pair(matrix, True)
+    if exponent:
+        eigenvalue = complex(np.ldexp(eigenvalue.real, exponent), np.ldexp(eigenvalue.imag, exponent))
     squared = np.abs(np.asarray(vector)) ** 2
     shares = squared / squared.sum()
 

@@ -12,6 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from ordinate.arguments import check_integer, check_number
+from ordinate.reservoir.seeds import generator_of
 
 __all__ = ["draw_synthetic"]
 
@@ -49,7 +50,7 @@ def draw_synthetic(seed: int = 0, *, num_pairs: int = 50, symmetry: float = 0.8,
     check_integer("num_pairs", num_pairs, minimum=10)
     check_number("symmetry", symmetry, minimum=0, maximum=1)
     check_number("mean_count", mean_count, minimum=1)
-    generator = np.random.default_rng(seed)
+    generator = generator_of(seed)
     bounds = np.round(np.cumsum([0, *_PARTS.values()]) * num_pairs / sum(_PARTS.values())).astype(int)
     kind = np.concatenate([[name] * (bounds[at + 1] - bounds[at]) for at, name in enumerate(_PARTS)])
     chance = np.zeros((2, num_pairs, num_pairs))

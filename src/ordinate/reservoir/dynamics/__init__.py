@@ -4,6 +4,7 @@ from ordinate.reservoir.dynamics.echo_state import EchoState, echo_state
 from ordinate.reservoir.dynamics.input_weights import channel_weights, random_input_weights
 from ordinate.reservoir.dynamics.interface import Dynamics, State, Wiring
 from ordinate.reservoir.dynamics.leaky import ACTIVATIONS, LeakyRate
+from ordinate.reservoir.dynamics.lyapunov import lyapunov_exponents
 from ordinate.reservoir.dynamics.memristive import Memristive
 from ordinate.reservoir.dynamics.reservoir import Generated, Reservoir
 from ordinate.reservoir.dynamics.spiking import LeakyIntegrateAndFire
@@ -23,6 +24,7 @@ __all__ = [
     "Wiring",
     "channel_weights",
     "echo_state",
+    "lyapunov_exponents",
     "random_input_weights",
     "tune_gain",
 ]

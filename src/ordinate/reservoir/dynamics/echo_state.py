@@ -14,7 +14,8 @@ import numpy.typing as npt
 
 from ordinate.errors import ArgumentError, RefusedError, ShapeError
 from ordinate.reservoir.dynamics.interface import State
-from ordinate.reservoir.dynamics.reservoir import Reservoir
+from ordinate.reservoir.dynamics.reservoir import Reservoir, growth_expected
+from ordinate.reservoir.seeds import generator_of
 
 __all__ = ["EchoState", "contraction_rates", "echo_state"]
 
@@ -94,7 +95,10 @@ def _distances(
     now = State(
         paired(first.activity, second.activity), tuple(paired(a, b) for a, b in zip(first.hidden, second.hidden, strict=True))
     )
-    driven = reservoir.run(np.broadcast_to(inputs, (2 * count, *inputs.shape)), state=now, gain=np.concatenate([gains, gains]))
+    with growth_expected():
+        driven = reservoir.run(
+            np.broadcast_to(inputs, (2 * count, *inputs.shape)), state=now, gain=np.concatenate([gains, gains])
+        )
     every = np.concatenate([now.activity[:, None], driven], axis=1).astype(np.float64)
     return np.sqrt(((every[:count] - every[count:]) ** 2).mean(axis=-1))
 
@@ -107,7 +111,7 @@ def _drawn(reservoir: Reservoir, seed: int) -> tuple[State, State]:
             got="none",
             hint="run the reservoir on two different inputs and take its states",
         )
-    drawn = np.random.default_rng(seed).uniform(-1, 1, (2, reservoir.num_neurons)).astype(reservoir.dtype)
+    drawn = generator_of(seed).uniform(-1, 1, (2, reservoir.num_neurons)).astype(reservoir.dtype)
     return State(drawn[0]), State(drawn[1])
 
 

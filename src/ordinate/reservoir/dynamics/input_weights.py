@@ -11,6 +11,7 @@ import numpy.typing as npt
 from ordinate.arguments import check_integer, check_number
 from ordinate.errors import ArgumentTypeError
 from ordinate.reservoir.connectome.connectome import Connectome
+from ordinate.reservoir.seeds import generator_of
 
 __all__ = ["channel_weights", "random_input_weights"]
 
@@ -71,7 +72,7 @@ def random_input_weights(
     check_number("scale", scale, above=0)
     check_number("density", density, above=0, maximum=1)
     hearing = np.arange(connectome.num_neurons) if neurons is None else connectome.select(neurons)
-    generator = np.random.default_rng(seed)
+    generator = generator_of(seed)
     weights = np.zeros((num_channels, connectome.num_neurons))
     shape = (num_channels, hearing.size)
     weights[:, hearing] = generator.uniform(-scale, scale, shape) * (generator.random(shape) < density)

@@ -11,11 +11,9 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Dynamics", "Seed", "State", "Wiring", "generator_of"]
+__all__ = ["Dynamics", "State", "Wiring"]
 
 Array = npt.NDArray[Any]
-
-Seed = int | np.random.Generator | None
 
 
 class State(NamedTuple):
@@ -53,8 +51,3 @@ class Dynamics(Protocol):
 
     def step(self, wiring: Any, state: State, drive: Array, gain: Array, generator: np.random.Generator | None) -> State:
         """The state after one step, from what comes from outside (`drive`, shaped as the activity) and from the others."""
-
-
-def generator_of(seed: Seed) -> np.random.Generator | None:
-    """The generator that a seed means, or None for none; a generator goes on from where it is."""
-    return None if seed is None else np.random.default_rng(seed)

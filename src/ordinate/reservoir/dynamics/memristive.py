@@ -23,6 +23,7 @@ from ordinate.arguments import check_number
 from ordinate.errors import ArgumentError, RefusedError
 from ordinate.reservoir.connectome.connectome import Connectome
 from ordinate.reservoir.dynamics.interface import State
+from ordinate.reservoir.seeds import generator_of
 
 __all__ = ["Memristive"]
 
@@ -95,7 +96,7 @@ class Memristive:
     def start(self, wiring: Any, shape: tuple[int, ...]) -> State:
         """No voltage. Hidden: of each pair its switches on, [..., P], and its six properties, [6, P] or [B, 6, P]."""
         pairs = _pairs(wiring.connectome)[0].size
-        generator = np.random.default_rng(self.seed)
+        generator = generator_of(self.seed)
         mean = np.array([self.on_threshold_v, self.off_threshold_v, self.time_constant_s, self.switches, self.on_s, self.off_s])
         properties = mean[:, None] * (1 + self.spread * generator.standard_normal((6, pairs)))
         properties[2] = np.maximum(properties[2], self.step_s)  # a chance is at most 1

@@ -7,7 +7,8 @@ where they can, scipy's sparse product otherwise, with equal results.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -19,26 +20,39 @@ from ordinate.errors import ArgumentError, ArgumentTypeError, RefusedError, Shap
 from ordinate.extras import install_command
 from ordinate.reservoir.connectome.connectome import Connectome
 from ordinate.reservoir.dynamics.input_weights import channel_weights
-from ordinate.reservoir.dynamics.interface import Dynamics, Seed, State, generator_of
+from ordinate.reservoir.dynamics.interface import Dynamics, State
 from ordinate.reservoir.dynamics.leaky import LeakyRate
+from ordinate.reservoir.seeds import Seed, optional_generator
 
 if TYPE_CHECKING:
     pass
+import warnings
 from importlib.util import find_spec
 from typing import NamedTuple
 
 from ordinate.errors import MissingExtraError
 
-__all__ = ["COMPILED_ACTIVATIONS", "IMPLEMENTATIONS", "Generated", "Reservoir"]
+__all__ = ["COMPILED_ACTIVATIONS", "IMPLEMENTATIONS", "Generated", "Reservoir", "growth_expected"]
 
 Array = npt.NDArray[Any]
 
 _CHUNK_STEPS = 512
 
+_GROWTH = 1e6
+"""Times its input or initial state that the activity of units without a bound may reach before a warning."""
+
 
 IMPLEMENTATIONS = ("auto", "compiled", "scipy")
 
 COMPILED_ACTIVATIONS = ("tanh", "sigmoid", "relu", "identity")
+
+
+@contextmanager
+def growth_expected() -> Iterator[None]:
+    """Without the warning of growing activity: where many gains are tried, the largest are meant to show it."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "activity of neuron", RuntimeWarning)
+        yield
 
 
 class Generated(NamedTuple):
@@ -123,6 +137,15 @@ class Reservoir:
                     "inputs", expected="inputs, input_weights or feedback_weights", got="none", hint="inputs=() for none at all"
                 )
             input_weights = np.zeros((0, connectome.num_neurons))
+        largest = float(np.abs(connectome.weights.data).max(initial=0.0))
+        range_ = np.finfo(self.dtype)
+        if largest > float(range_.max) or 0 < largest < float(range_.tiny):
+            raise RefusedError(
+                "connectome",
+                expected=f"weights that {self.dtype} can represent",
+                got=f"up to {largest:.3g}",
+                hint="scale them first (ordinate.reservoir.normalise)",
+            )
         self.input_weights = self._matrix("input_weights", input_weights)
         self.feedback_weights = None if feedback_weights is None else self._matrix("feedback_weights", feedback_weights)
         settings = {"leak_rate": leak_rate, "activation": activation, "bias": bias}
@@ -299,7 +322,7 @@ class Reservoir:
         now = State(np.asarray(state, dtype=self.dtype)) if not isinstance(state, State) else state
         kept = self.kept(record)
         lead = now.activity.shape[:-1]
-        generator = generator_of(seed)
+        generator = optional_generator(seed)
         fed_back = self.feedback_weights is not None
         if inputs is not None and not fed_back:
             raise ArgumentError("inputs", expected="none, for the outputs are the inputs", got="some", hint="leave them out")
@@ -367,7 +390,7 @@ class Reservoir:
         if not np.isfinite(inputs).all():
             raise ArgumentError("inputs", expected="finite numbers", got="NaN or infinity", hint="mend the data first")
         batch = None if inputs.ndim == 2 else inputs.shape[0]
-        now = self._begun(state, batch)
+        now = begun = self._begun(state, batch)
         strength = self._strength(gain, batch)
         if (fed is None) != (self.feedback_weights is None):
             raise ArgumentError(
@@ -386,7 +409,7 @@ class Reservoir:
                 got=str(list(fed.shape)),
                 hint="one output a step",
             )
-        generator = generator_of(seed)
+        generator = optional_generator(seed)
         if self.noise and generator is None:
             raise ArgumentError("seed", expected="a seed or generator, for there is noise", got="none", hint="give seed=0")
         kept = self.kept(record)
@@ -397,6 +420,7 @@ class Reservoir:
             extra = self._extra(inputs[..., part, :], None if fed is None else fed[..., part, :], generator)
             states, now = self._chunk(now, inputs[..., part, :], extra, strength, kept, generator, at + start)
             parts.append(states)
+        self._warn_of_growth(begun, inputs, now)
         if not parts:
             return np.zeros((*inputs.shape[:-1], kept.size), dtype=self.dtype), now
         return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=-2), now
@@ -461,6 +485,22 @@ class Reservoir:
                     raise self._diverged(now, at + t)
                 states[..., t, :] = now.activity[..., kept]
         return states, now
+
+    def _warn_of_growth(self, begun: State, inputs: Array, now: State) -> None:
+        """Without a bound, activity past a spectral radius of 1 grows for a long time before it is infinite: say so early."""
+        if getattr(self.dynamics, "bounded", True) or not now.activity.size:
+            return
+        scale = max(1.0, *(float(np.abs(part).max(initial=0.0)) for part in (begun.activity, inputs @ self.input_weights)))
+        largest = int(np.argmax(np.abs(now.activity)))
+        reached = float(np.abs(now.activity.flat[largest]))
+        if reached > _GROWTH * scale:
+            neuron = self.connectome.ids[largest % self.num_neurons]
+            warnings.warn(
+                f"activity of neuron {neuron} has grown to {reached:.1e}: the activation has no bound, "
+                "and the gain is past the edge of stability; lower it, or take tanh",
+                RuntimeWarning,
+                stacklevel=4,
+            )
 
     def _diverged(self, now: State, step: int) -> RefusedError:
         neuron = int(np.flatnonzero(~np.isfinite(now.activity))[0] % self.num_neurons)

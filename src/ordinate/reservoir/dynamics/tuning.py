@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +12,7 @@ import numpy.typing as npt
 
 from ordinate.errors import ArgumentError, RefusedError
 from ordinate.reservoir.dynamics.echo_state import contraction_rates
-from ordinate.reservoir.dynamics.reservoir import Reservoir
+from ordinate.reservoir.dynamics.reservoir import Reservoir, growth_expected
 
 __all__ = ["TunedGain", "tune_gain"]
 
@@ -69,7 +70,7 @@ def tune_gain(
     """
     low, high = between
     if not 0 < low < high:
-        raise ArgumentError("between", expected="0 < low < high", got=repr(between))
+        raise ArgumentError("between", expected="0 < low < high", got=reprlib.repr(between))
     if isinstance(measure, str) and measure not in ("activity", "contraction"):
         raise ArgumentError("measure", expected='"activity", "contraction" or a function', got=measure)
     signal = np.asarray(inputs, dtype=reservoir.dtype)
@@ -77,12 +78,13 @@ def tune_gain(
     def measured(gains: Array) -> Array:
         if measure == "contraction":
             return contraction_rates(reservoir, signal, gains, seed=seed)
-        states = reservoir.run(
-            np.broadcast_to(signal, (gains.size, *signal.shape)),
-            gain=gains,
-            record=record,
-            seed=seed if reservoir.noise else None,
-        )
+        with growth_expected():
+            states = reservoir.run(
+                np.broadcast_to(signal, (gains.size, *signal.shape)),
+                gain=gains,
+                record=record,
+                seed=seed if reservoir.noise else None,
+            )
         if callable(measure):
             return np.array([measure(one) for one in states], dtype=np.float64)
         return np.abs(states[:, states.shape[1] // 2 :]).mean(axis=(1, 2), dtype=np.float64)

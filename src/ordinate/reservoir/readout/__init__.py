@@ -11,6 +11,7 @@ from ordinate.reservoir.readout.metrics import (
     valid_steps,
     valid_time,
 )
+from ordinate.reservoir.readout.next_generation import NextGenerationReadout, delay_features
 from ordinate.reservoir.readout.online import ForceRun, RecursiveLeastSquares, force
 from ordinate.reservoir.readout.ridge import RidgeReadout
 
@@ -18,9 +19,11 @@ __all__ = [
     "POOLINGS",
     "ClassReadout",
     "ForceRun",
+    "NextGenerationReadout",
     "RecursiveLeastSquares",
     "RidgeReadout",
     "accuracy",
+    "delay_features",
     "force",
     "nrmse_by_mean",
     "nrmse_by_range",

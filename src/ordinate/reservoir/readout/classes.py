@@ -5,6 +5,7 @@ The targets are +1 for the right class and -1 for the others. With two classes t
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -65,7 +66,7 @@ class ClassReadout:
             raise ArgumentError(
                 "classes",
                 expected="two or more distinct labels",
-                got=self.classes.tolist(),
+                got=reprlib.repr(self.classes.tolist()),
                 hint="np.unique(labels) gives them",
             )
         self._ridge = RidgeReadout(ridge)
@@ -80,9 +81,13 @@ class ClassReadout:
         names = np.asarray(labels)
         right = names[..., None] == self.classes
         if not right.any(axis=-1).all():
+            known = reprlib.repr(self.classes.tolist())
             stray = names[~right.any(axis=-1)].ravel()[0]
             raise ArgumentError(
-                "labels", expected=f"one of {self.classes.tolist()}", got=repr(stray), hint="name every class at the start"
+                "labels",
+                expected=f"one of {known}",
+                got=repr(stray),
+                hint="name every class at the start",
             )
         self._ridge.partial_fit(rows, np.where(right, 1.0, -1.0))
         return self

@@ -17,6 +17,7 @@ a fixed order, and there is no random number that the parameters do not name: wi
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
@@ -38,6 +39,7 @@ from ordinate.reservoir.dynamics.interface import State
 from ordinate.reservoir.dynamics.reservoir import Reservoir
 from ordinate.reservoir.readout.classes import POOLINGS, ClassReadout, pool
 from ordinate.reservoir.readout.ridge import RidgeReadout
+from ordinate.reservoir.seeds import generator_of
 
 __all__ = [
     "EchoStateClassifier",
@@ -76,7 +78,7 @@ def random_connectome(units: int, connectivity: float, seed: int | np.random.Gen
     """
     check_integer("units", units, minimum=1)
     check_number("connectivity", connectivity, above=0, maximum=1)
-    generator = np.random.default_rng(seed)
+    generator = generator_of(seed)
     heard = max(1, round(connectivity * units))
     senders = np.concatenate([generator.choice(units, heard, replace=False) for _ in range(units)])
     receivers = np.repeat(np.arange(units), heard)
@@ -93,8 +95,15 @@ class EchoStateEstimator(BaseEstimator):
         """Make `reservoir_` and the neurons that are read; the generator comes back for what is drawn later."""
         settings: dict[str, Any] = self.get_params(deep=False)
         _check_settings(settings)
-        seed = int(check_random_state(settings["random_state"]).randint(np.iinfo(np.int32).max))
-        generator = np.random.default_rng(seed)
+        try:
+            seed = int(check_random_state(settings["random_state"]).randint(np.iinfo(np.int32).max))
+        except (ValueError, TypeError) as error:
+            raise ArgumentError(
+                "random_state",
+                expected="None, a whole number from 0 to 2**32 - 1, or a numpy.random.RandomState",
+                got=reprlib.repr(settings["random_state"]),
+            ) from error
+        generator = generator_of(seed)
         connectome = settings["connectome"]
         if connectome is None:
             connectome = random_connectome(settings["units"], settings["connectivity"], generator)

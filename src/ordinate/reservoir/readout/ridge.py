@@ -4,6 +4,10 @@ What a ridge readout needs of T states of N neurons is their mean, their centred
 the targets [N, K]. They are gathered block by block, so memory does not grow with T, and two gatherings can be merged (Chan,
 Golub and LeVeque 1983, "Algorithms for computing the sample variance", equations 1.5). Blocks are centred before they are
 multiplied: the textbook form, E[xx'] - mean mean', loses its digits where states sit far from 0.
+
+Every column is scaled by a power of two before it is multiplied, which changes no digit and keeps moments of tiny, huge or very
+different columns in range. Normal equations square the condition number, so directions whose eigenvalue is below
+max(N, 64) · 2.2e-16 of the largest are rounding alone: they are left out, as a pseudo-inverse does (`rank` counts the others).
 """
 
 from __future__ import annotations
@@ -13,6 +17,7 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 from scipy import linalg
+from scipy.linalg import lapack
 
 from ordinate.arguments import check_number
 from ordinate.errors import ArgumentError, RefusedError, ShapeError
@@ -26,6 +31,16 @@ _BLOCK_STEPS = 4096
 
 _MOST_NEURONS = 40_000
 """The sums of more would take above 12 GiB, and solving them hours."""
+
+_NEVER = np.iinfo(np.int64).min
+"""In place of the exponent of a column that has been 0 throughout."""
+
+_ROOM = 100
+"""How many binary digits a column may outgrow its first block by."""
+
+_LARGEST = 1e300
+
+_EPSILON = float(np.finfo(np.float64).eps)
 
 
 class RidgeReadout:
@@ -55,7 +70,8 @@ class RidgeReadout:
         self.ridge = ridge
         self.fit_intercept = fit_intercept
         self.steps = 0
-        self._moments: FloatArray | None = None  # [N, N], centred if there is an intercept
+        # of states scaled by 2^-exponent, column by column; [N, N], centred if there is an intercept
+        self._moments: FloatArray | None = None
         self._solved: tuple[FloatArray, FloatArray] | None = None
 
     def partial_fit(self, states: npt.ArrayLike, targets: npt.ArrayLike) -> RidgeReadout:
@@ -78,9 +94,10 @@ class RidgeReadout:
         self._prepare(x.shape[1], y.shape[1])
         for start in range(0, len(x), _BLOCK_STEPS):
             block, target = (part[start : start + _BLOCK_STEPS].astype(np.float64) for part in (x, y))
-            # after widening: the largest float32 values are finite too, and a sum is NaN wherever one of its terms is
             for name, values in (("states", block), ("targets", target)):
-                if not np.isfinite(values.sum()) and not np.isfinite(values).all():
+                with np.errstate(over="ignore", invalid="ignore"):
+                    suspect = not np.isfinite(values.sum())  # a sum is NaN or infinite wherever one of its terms is
+                if suspect and not np.isfinite(values).all():
                     raise ArgumentError(
                         name, expected="finite numbers", got="NaN or infinity", hint="a diverging reservoir needs less gain"
                     )
@@ -101,7 +118,12 @@ class RidgeReadout:
                 "other", expected=f"fit_intercept={self.fit_intercept}", got=other.fit_intercept, hint="gather both alike"
             )
         self._prepare(len(other._mean), len(other._target_mean))
-        self._join(other.steps, other._mean, other._target_mean, other._moments, other._cross)
+        self._rescale(other._exponent)
+        shift = np.where(other._known, other._exponent - self._exponent, 0)
+        moments = np.ldexp(np.ldexp(other._moments, shift), shift[:, None])
+        self._join(
+            other.steps, np.ldexp(other._mean, shift), other._target_mean, moments, np.ldexp(other._cross, shift[:, None])
+        )
         return self
 
     def solve(self, ridge: float | None = None) -> tuple[FloatArray, FloatArray]:
@@ -171,6 +193,7 @@ class RidgeReadout:
             self._moments = np.zeros((num_states, num_states))
             self._cross = np.zeros((num_states, num_targets))
             self._mean, self._target_mean = np.zeros(num_states), np.zeros(num_targets)
+            self._exponent, self._known = np.zeros(num_states, dtype=np.int64), np.zeros(num_states, dtype=bool)
         for name, got, had in (
             ("states", num_states, len(self._mean)),
             ("targets", num_targets, len(self._target_mean)),
@@ -181,6 +204,12 @@ class RidgeReadout:
                 )
 
     def _add(self, block: FloatArray, target: FloatArray) -> None:
+        largest = np.abs(block).max(axis=0)
+        self._rescale(np.where(largest > 0, np.frexp(largest)[1], _NEVER))
+        if (self._exponent > -1000).all():
+            block *= np.ldexp(1.0, -self._exponent)  # a product is quicker than ldexp, and as exact
+        else:
+            np.ldexp(block, -self._exponent, out=block)
         mean, target_mean = np.zeros(block.shape[1]), np.zeros(target.shape[1])
         if self.fit_intercept:
             mean, target_mean = block.mean(axis=0), target.mean(axis=0)
@@ -204,29 +233,85 @@ class RidgeReadout:
         self.steps = total
         self._solved = None
 
+    def _rescale(self, exponent: npt.NDArray[np.int64]) -> None:
+        """Make room for columns whose largest entry has this exponent; most often there is."""
+        assert self._moments is not None
+        new = (exponent != _NEVER) & (~self._known | (exponent > self._exponent + _ROOM))
+        if not new.any():
+            return
+        shift = np.where(new & self._known, self._exponent - exponent, 0)
+        if shift.any():
+            self._moments = np.ldexp(np.ldexp(self._moments, shift), shift[:, None])
+            self._cross, self._mean = np.ldexp(self._cross, shift[:, None]), np.ldexp(self._mean, shift)
+        self._exponent = np.where(new, exponent, self._exponent)
+        self._known |= new
+
+    def _penalised(self, ridge: float) -> FloatArray:
+        """The matrix of the normal equations of the scaled states; the penalty is of the states as they came."""
+        assert self._moments is not None
+        matrix = self._moments.copy()
+        with np.errstate(over="ignore"):
+            matrix.flat[:: len(matrix) + 1] += np.minimum(np.ldexp(ridge, -2 * self._exponent), _LARGEST)
+        return matrix
+
+    @property
+    def condition_number(self) -> float:
+        """Largest eigenvalue over smallest of the scaled, penalised moments: above 1e13 or so, `rank` may be below N.
+
+        >>> RidgeReadout(0.0).partial_fit(np.eye(2), np.ones((2, 1))).condition_number > 1e15  # centred, the columns are one
+        True
+        """
+        values = self._spectrum()
+        return float(values[-1] / values[0]) if values[0] > 0 else np.inf
+
+    @property
+    def rank(self) -> int:
+        """Directions of the states that the weights use; fewer than N where the rest is rounding."""
+        values = self._spectrum()
+        return int((values > _floor(values)).sum())
+
+    def _spectrum(self) -> FloatArray:
+        self.solve()
+        return np.asarray(linalg.eigvalsh(self._penalised(self.ridge), check_finite=False))
+
     def _solution(self, ridge: float) -> tuple[FloatArray, FloatArray]:
         assert self._moments is not None
-        weights = _least_norm(self._moments, self._cross) if ridge == 0 else _penalised(self._moments, self._cross, ridge)
-        return weights, self._target_mean - self._mean @ weights
+        scaled = _solve(self._penalised(ridge), self._cross, self._exponent)
+        with np.errstate(over="ignore"):
+            weights = np.ldexp(scaled, -self._exponent[:, None])
+        intercept = self._target_mean - self._mean @ scaled
+        if not (np.isfinite(weights).all() and np.isfinite(intercept).all()):
+            raise RefusedError(
+                "RidgeReadout", expected="finite weights", got="states too small or targets too large", hint="scale the data"
+            )
+        return weights, intercept
 
 
-def _penalised(moments: FloatArray, cross: FloatArray, ridge: float) -> FloatArray:
-    raised = moments.copy()
-    raised.flat[:: len(raised) + 1] += ridge
+def _solve(matrix: FloatArray, cross: FloatArray, exponent: npt.NDArray[np.int64]) -> FloatArray:
+    """Scaled weights: by Cholesky where that is safe, else by eigenvectors without those that are rounding."""
     try:
-        factor = linalg.cho_factor(raised, lower=True, overwrite_a=True, check_finite=False)
-    except linalg.LinAlgError:  # the ridge is below the rounding of the moments
-        values, vectors = linalg.eigh(moments, check_finite=False)
-        inverse = 1.0 / (np.maximum(values, 0.0) + ridge)
-        return np.asarray((vectors * inverse) @ (vectors.T @ cross))
-    return np.asarray(linalg.cho_solve(factor, cross, check_finite=False))
+        factor, lower = linalg.cho_factor(matrix, lower=True, check_finite=False)
+        norm = np.abs(matrix).sum(axis=0).max()
+        reciprocal_condition, _ = lapack.dpocon(factor, norm, uplo="L")
+        if reciprocal_condition > 100 * _EPSILON * len(matrix):
+            return np.asarray(linalg.cho_solve((factor, lower), cross, check_finite=False))
+    except linalg.LinAlgError:
+        pass
+    values, vectors = linalg.eigh(matrix, check_finite=False)
+    kept = values > _floor(values)
+    own = vectors[:, kept]
+    scaled = (own / values[kept]) @ (own.T @ cross)
+    if not kept.all():
+        # of all weights that predict the same, those of least norm before scaling
+        size = np.ldexp(1.0, -(exponent - exponent.max())[:, None])
+        free = vectors[:, ~kept]
+        change = linalg.lstsq(size * free, -size * scaled, check_finite=False)[0]
+        scaled = scaled + free @ change
+    return np.asarray(scaled)
 
 
-def _least_norm(moments: FloatArray, cross: FloatArray) -> FloatArray:
-    values, vectors = linalg.eigh(moments, check_finite=False)
-    kept = values > max(values[-1], 0.0) * len(values) * np.finfo(np.float64).eps
-    inverse = np.where(kept, 1.0 / np.where(kept, values, 1.0), 0.0)
-    return np.asarray((vectors * inverse) @ (vectors.T @ cross))
+def _floor(values: FloatArray) -> float:
+    return float(max(values[-1], 0.0)) * max(len(values), 64) * _EPSILON
 
 
 def _flat(name: str, values: npt.ArrayLike) -> npt.NDArray[np.floating]:

@@ -7,6 +7,7 @@ picture is plain matplotlib without a window, in Okabe and Ito's colours, each w
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from itertools import product
@@ -104,7 +105,7 @@ class Plan:
         for name in ("tasks", "nulls", "signs", "normalisations", "seeds", "gains", "input_scalings", "ridges"):
             values = getattr(self, name)
             if not values or len(set(values)) != len(values):
-                raise ArgumentError(name, expected="one or more, each once", got=values)
+                raise ArgumentError(name, expected="one or more, each once", got=reprlib.repr(values))
             for one in values:
                 if name in known and one not in known[name]:
                     raise UnknownNameError(name, expected=f"one of {', '.join(known[name])}", got=one)

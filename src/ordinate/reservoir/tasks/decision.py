@@ -15,33 +15,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ordinate.arguments import check_integer, check_number
+from ordinate.arguments import check_number
 from ordinate.errors import ArgumentError
+from ordinate.reservoir.datasets import DecisionTrials, decision
 from ordinate.reservoir.dynamics.reservoir import Reservoir
 from ordinate.reservoir.readout.classes import ClassReadout
 from ordinate.reservoir.readout.metrics import accuracy
+from ordinate.reservoir.seeds import generator_of
 from ordinate.reservoir.tasks.base import Outcome, Setting, Size
 
-__all__ = ["DecisionTask", "DecisionTrials"]
+__all__ = ["DecisionTask"]
 
 FloatArray = npt.NDArray[np.float64]
-
-_COHERENCES = (0.032, 0.064, 0.128, 0.256, 0.512)
-
-
-@dataclass(frozen=True, eq=False)
-class DecisionTrials:
-    """Trials and their answers.
-
-    Args:
-        inputs: [trials, T, 3]: fixation cue, evidence for left, evidence for right.
-        answers: "left" or "right", [trials].
-        coherence: of each trial, above 0, [trials].
-    """
-
-    inputs: FloatArray
-    answers: npt.NDArray[np.str_]
-    coherence: FloatArray
 
 
 @dataclass(frozen=True)
@@ -70,7 +55,7 @@ class DecisionTask:
     evidence: int = 20
     delay: int = 5
     noise: float = 0.5
-    coherences: tuple[float, ...] = _COHERENCES
+    coherences: tuple[float, ...] = (0.032, 0.064, 0.128, 0.256, 0.512)
     name: str = "decision"
     title: str = "perceptual decision"
     metric: str = "accuracy"
@@ -100,21 +85,19 @@ class DecisionTask:
             ArgumentError: fewer than one.
         """
         check_integer("count", count, minimum=1)
-        generator = np.random.default_rng(seed)
-        steps = self.cue + self.evidence + self.delay
-        coherence, right = generator.choice(self.coherences, count), generator.integers(0, 2, count)
-        inputs = np.zeros((count, steps, 3))
-        inputs[:, :, 0] = 1.0
-        evident = slice(self.cue, self.cue + self.evidence)
-        noise = generator.normal(0.0, self.noise, (count, self.evidence, 2))
-        for side in (0, 1):
-            strength = (1 + np.where(right == side, coherence, -coherence)) / 2
-            inputs[:, evident, 1 + side] = strength[:, None] + noise[:, :, side]
-        return DecisionTrials(inputs, np.where(right == 1, "right", "left"), coherence)
+        return decision(
+            count,
+            seed,
+            cue=self.cue,
+            evidence=self.evidence,
+            delay=self.delay,
+            noise=self.noise,
+            coherences=self.coherences,
+        )
 
     def draw(self, size: Size, seed: int) -> tuple[DecisionTrials, DecisionTrials, DecisionTrials]:
         """Trials to fit and to choose on, a fifth as many as those stretches have steps, and to score, half as many."""
-        generator = np.random.default_rng(seed)
+        generator = generator_of(seed)
         counts = (size.train // 5, size.validation // 5, size.test // 2)
         train, validation, test = (self.trials(count, generator) for count in counts)
         return train, validation, test

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ordinate.reservoir.datasets import ChaoticSeries, lorenz, mackey_glass
 from ordinate.reservoir.dynamics.interface import State
 from ordinate.reservoir.dynamics.reservoir import Reservoir
 from ordinate.reservoir.readout.metrics import valid_time
 from ordinate.reservoir.readout.ridge import RidgeReadout
 from ordinate.reservoir.tasks.base import Outcome, Setting, Size, run_settings
-from ordinate.reservoir.tasks.datasets import ChaoticSeries, lorenz, mackey_glass
 
 __all__ = ["FreeRunTask", "lorenz_free", "mackey_glass_free"]
 
@@ -144,7 +144,7 @@ def mackey_glass_free() -> FreeRunTask:
     >>> mackey_glass_free().draw(Size(), 0).values.shape[1]
     1
     """
-    return FreeRunTask("mackey-glass-free", "Mackey-Glass, free run", 1, _mackey_glass, (0.93,), (0.4,))
+    return FreeRunTask("mackey-glass-free", "Mackey-Glass, free run", 1, mackey_glass, (0.93,), (0.4,))
 
 
 def lorenz_free() -> FreeRunTask:
@@ -153,13 +153,4 @@ def lorenz_free() -> FreeRunTask:
     >>> lorenz_free().draw(Size(), 0).values.shape[1]
     3
     """
-    return FreeRunTask("lorenz-free", "Lorenz, free run", 3, _lorenz, (0.0, 0.0, 23.5), (8.0, 9.0, 8.5))
-
-
-def _mackey_glass(length: int, seed: int) -> ChaoticSeries:
-    return mackey_glass(length, history=float(np.random.default_rng(seed).uniform(0.5, 1.3)))
-
-
-def _lorenz(length: int, seed: int) -> ChaoticSeries:
-    x, y, z = np.random.default_rng(seed).uniform(-5, 5, 3)
-    return lorenz(length, start=(x, y, z + 25))
+    return FreeRunTask("lorenz-free", "Lorenz, free run", 3, lorenz, (0.0, 0.0, 23.5), (8.0, 9.0, 8.5))

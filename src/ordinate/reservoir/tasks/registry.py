@@ -10,9 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ordinate.arguments import check_choice
+from ordinate.reservoir.datasets import mackey_glass, narma10, narma30
 from ordinate.reservoir.readout.metrics import nrmse_by_std
+from ordinate.reservoir.seeds import generator_of
 from ordinate.reservoir.tasks.base import ReadTask, Task
-from ordinate.reservoir.tasks.datasets import mackey_glass, narma10, narma30
 from ordinate.reservoir.tasks.decision import DecisionTask
 from ordinate.reservoir.tasks.free_run import lorenz_free, mackey_glass_free
 from ordinate.reservoir.tasks.memory import delayed, memory_capacity
@@ -58,7 +59,7 @@ def task_named(name: str) -> Task:
 
 
 def _memory(steps: int, seed: int) -> tuple[FloatArray, FloatArray]:
-    inputs = np.random.default_rng(seed).uniform(-1.0, 1.0, (steps, 1))
+    inputs = generator_of(seed).uniform(-1.0, 1.0, (steps, 1))
     return inputs, delayed(inputs, _LONGEST_DELAY)
 
 
@@ -68,6 +69,5 @@ def _narma(series: Callable[[int, int], Any], steps: int, seed: int) -> tuple[Fl
 
 
 def _mackey_glass(steps: int, seed: int) -> tuple[FloatArray, FloatArray]:
-    history = float(np.random.default_rng(seed).uniform(0.5, 1.3))
-    values = (mackey_glass(steps + _HORIZON, history=history).values - 0.93) / 0.4  # about (-1.3, 1)
+    values = (mackey_glass(steps + _HORIZON, seed).values - 0.93) / 0.4  # about (-1.3, 1)
     return values[:-_HORIZON], values[_HORIZON:]

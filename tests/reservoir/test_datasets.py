@@ -9,7 +9,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from ordinate.errors import ArgumentError
-from ordinate.reservoir.tasks.datasets import LORENZ_EXPONENT, MACKEY_GLASS_EXPONENT, lorenz, mackey_glass
+from ordinate.reservoir.datasets import LORENZ_EXPONENT, MACKEY_GLASS_EXPONENT, lorenz, mackey_glass
 
 # of 5,000 samples with the default settings; also in docs/reservoir-tasks.md
 CHECKSUMS = {

@@ -1,4 +1,4 @@
-"""Series for benchmark tasks: Mackey-Glass, Lorenz, NARMA10 and NARMA30.
+"""Series for benchmark tasks, each as `name(length, seed)` with `inputs` and `targets`: Mackey-Glass, Lorenz, NARMA, decisions.
 
 A chaotic system magnifies a rounding error until nothing agrees. An adaptive solver, a fused multiply-add or another `pow`
 therefore gives another series, and results on "Mackey-Glass" differ between libraries for no better reason. Here every
@@ -18,8 +18,20 @@ import numpy.typing as npt
 
 from ordinate.arguments import check_integer, check_number
 from ordinate.errors import ArgumentError, RefusedError
+from ordinate.reservoir.seeds import Seed, generator_of
 
-__all__ = ["LORENZ_EXPONENT", "MACKEY_GLASS_EXPONENT", "ChaoticSeries", "Narma", "lorenz", "mackey_glass", "narma10", "narma30"]
+__all__ = [
+    "LORENZ_EXPONENT",
+    "MACKEY_GLASS_EXPONENT",
+    "ChaoticSeries",
+    "DecisionTrials",
+    "Narma",
+    "decision",
+    "lorenz",
+    "mackey_glass",
+    "narma10",
+    "narma30",
+]
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -48,6 +60,16 @@ class ChaoticSeries:
     lyapunov_exponent: float
 
     @property
+    def inputs(self) -> FloatArray:
+        """All samples but the last, [T - 1, F]: what a network hears that is to predict the next sample."""
+        return self.values[:-1]
+
+    @property
+    def targets(self) -> FloatArray:
+        """The sample after each input, [T - 1, F]."""
+        return self.values[1:]
+
+    @property
     def checksum(self) -> str:
         """SHA-256 of the samples as little-endian float64, in hexadecimal.
 
@@ -58,16 +80,24 @@ class ChaoticSeries:
 
 
 def mackey_glass(
-    length: int, *, delay: float = 17.0, step: float = 1.0, substeps: int = 10, history: float = 1.2, discard: int = 1000
+    length: int,
+    seed: Seed = None,
+    *,
+    delay: float = 17.0,
+    step: float = 1.0,
+    substeps: int = 10,
+    history: float = 1.2,
+    discard: int = 1000,
 ) -> ChaoticSeries:
     """The Mackey-Glass series: dx/dt = .2 x(t - delay) / (1 + x(t - delay)^10) - .1 x(t), from a constant history.
 
     Runge-Kutta of order four at step / substeps; the delayed value between two grid points is the cubic through the values
-    and slopes on both sides (Hermite), so the order is kept. Nothing is random: another series is another `history`, or a
-    later part by `discard`.
+    and slopes on both sides (Hermite), so the order is kept. Another series is another `history`, or one drawn from
+    a seed, or a later part by `discard`.
 
     Args:
         length: T, samples to keep.
+        seed: draws `history` evenly from .5 to 1.3 in place of the one below; None draws nothing.
         delay: in time units, a whole number of substeps; 17 is mildly chaotic, 30 more so.
         step: time between two samples.
         substeps: integration steps a sample.
@@ -82,6 +112,8 @@ def mackey_glass(
     >>> mackey_glass(3).values[:, 0].round(4).tolist()
     [0.9472, 0.9009, 0.8578]
     """
+    if seed is not None:
+        history = float(generator_of(seed).uniform(0.5, 1.3))
     _check_sizes(length, substeps, discard, step)
     h = step / substeps
     if not delay > 0 or not math.isclose(delay / h, round(delay / h), rel_tol=1e-9):
@@ -114,6 +146,7 @@ def mackey_glass(
 
 def lorenz(
     length: int,
+    seed: Seed = None,
     *,
     step: float = 0.02,
     substeps: int = 4,
@@ -126,6 +159,7 @@ def lorenz(
 
     Args:
         length: T, samples to keep.
+        seed: draws `start` from a box around (0, 0, 25) in place of the one below; None draws nothing.
         step: time between two samples.
         substeps: integration steps a sample.
         start: x, y and z at the first sample that is computed.
@@ -139,6 +173,9 @@ def lorenz(
     >>> lorenz(2).values.round(3).tolist()
     [[13.794, 12.954, 34.903], [13.429, 10.636, 36.228]]
     """
+    if seed is not None:
+        x, y, z = generator_of(seed).uniform(-5, 5, 3)
+        start = (x, y, z + 25)
     _check_sizes(length, substeps, discard, step)
     if len(start) != 3 or not all(math.isfinite(value) for value in start):
         raise ArgumentError("start", expected="three finite numbers", got=tuple(start), hint="such as (1, 1, 1)")
@@ -247,6 +284,71 @@ def narma30(length: int, seed: int | np.random.Generator) -> Narma:
     return _narma(length, seed, order=30, decay=0.2, growth=0.04, drive=1.5, rest=0.001)
 
 
+@dataclass(frozen=True, eq=False)
+class DecisionTrials:
+    """Trials of a perceptual decision and their answers.
+
+    Args:
+        inputs: [trials, T, 3]: fixation cue, evidence for left, evidence for right.
+        answers: "left" or "right", [trials].
+        coherence: of each trial, above 0, [trials].
+    """
+
+    inputs: FloatArray
+    answers: npt.NDArray[np.str_]
+    coherence: FloatArray
+
+    @property
+    def targets(self) -> npt.NDArray[np.str_]:
+        """The answers, under the name that every data set here has for what is to be predicted."""
+        return self.answers
+
+
+def decision(
+    length: int,
+    seed: int | np.random.Generator,
+    *,
+    cue: int = 5,
+    evidence: int = 20,
+    delay: int = 5,
+    noise: float = 0.5,
+    coherences: Sequence[float] = (0.032, 0.064, 0.128, 0.256, 0.512),
+) -> DecisionTrials:
+    """Trials of a perceptual decision: a cue, noisy evidence for left and right, a silent delay, and which side was stronger.
+
+    At each of the `evidence` steps the channels carry (1 + c) / 2 and (1 - c) / 2, the first on the side of the answer, each
+    plus normal noise.
+
+    Args:
+        length: how many trials, at least 1.
+        seed: of the draw, or a generator.
+        cue: steps with the fixation cue alone, which stays on until the delay has passed.
+        evidence: steps of evidence.
+        delay: silent steps afterwards.
+        noise: standard deviation in each channel and step.
+        coherences: c, drawn evenly.
+
+    Raises:
+        ArgumentError: fewer than one trial.
+
+    Source: Gold and Shadlen 2007, doi 10.1146/annurev.neuro.29.051605.113038.
+
+    >>> decision(4, seed=0).inputs.shape
+    (4, 30, 3)
+    """
+    check_integer("length", length, minimum=1)
+    generator = generator_of(seed)
+    coherence, right = generator.choice(coherences, length), generator.integers(0, 2, length)
+    inputs = np.zeros((length, cue + evidence + delay, 3))
+    inputs[:, :, 0] = 1.0
+    evident = slice(cue, cue + evidence)
+    drawn = generator.normal(0.0, noise, (length, evidence, 2))
+    for side in (0, 1):
+        strength = (1 + np.where(right == side, coherence, -coherence)) / 2
+        inputs[:, evident, 1 + side] = strength[:, None] + drawn[:, :, side]
+    return DecisionTrials(inputs, np.where(right == 1, "right", "left"), coherence)
+
+
 def _narma(
     length: int,
     seed: int | np.random.Generator,
@@ -258,7 +360,7 @@ def _narma(
     rest: float,
 ) -> Narma:
     check_integer("length", length, minimum=1)
-    generator = np.random.default_rng(seed)
+    generator = generator_of(seed)
     for redrawn in range(_REDRAWS):
         inputs = generator.uniform(0.0, 0.5, length)
         earlier = [0.0] * (order - 1) + inputs.tolist()  # earlier[t] is u(t - (order - 1))

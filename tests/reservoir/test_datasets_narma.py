@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from ordinate.errors import ArgumentError, RefusedError
-from ordinate.reservoir.tasks import datasets as tasks_narma
-from ordinate.reservoir.tasks.datasets import narma10, narma30
+from ordinate.reservoir import datasets as tasks_narma
+from ordinate.reservoir.datasets import narma10, narma30
 
 # decay, growth, drive, rest: Atiya and Parlos 2000; Schrauwen et al. 2008
 PUBLISHED = {narma10: (10, 0.3, 0.05, 1.5, 0.1), narma30: (30, 0.2, 0.04, 1.5, 0.001)}
