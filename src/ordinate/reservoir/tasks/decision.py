@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ordinate.arguments import check_number
+from ordinate.arguments import check_integer, check_number
 from ordinate.errors import ArgumentError
 from ordinate.reservoir.datasets import DecisionTrials, decision
 from ordinate.reservoir.dynamics.reservoir import Reservoir
