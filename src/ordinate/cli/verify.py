@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 if TYPE_CHECKING:
-    from ordinate.verify.verdict import Verdict
+    from ordinate.verify.verdict import Outcome, Verdict
 
 __all__ = ["verify"]
 
 KINDS = ("rotary", "bias", "embedding", "attention", "decoder", "model", "axial")
 _STYLES = {"passed": "green", "failed": "bold red", "not applicable": "dim"}
-_INSIDE = "--inside"
 
 
 def verify(
-    context: typer.Context,
     subject: Annotated[
         str | None,
         typer.Argument(metavar="SUBJECT", help="package.module:object, file.py:object, or a model's folder with --kind model."),
@@ -42,19 +39,32 @@ def verify(
     order: Annotated[str | None, typer.Option("--order", help="The subject's axes, such as BTHD.")] = None,
     takes: Annotated[str | None, typer.Option("--takes", help="positions, offset, tables or nothing.")] = None,
     angles: Annotated[str | None, typer.Option("--angles", help="float64 allows no error of float32 angles.")] = None,
+    arguments: Annotated[
+        str | None, typer.Option("--args", metavar="JSON", help="Arguments of a class, such as '{\"dim\": 64}'.")
+    ] = None,
+    only: Annotated[list[str] | None, typer.Option("--only", metavar="ID", help="Check these properties alone.")] = None,
+    skip: Annotated[list[str] | None, typer.Option("--skip", metavar="ID", help="Leave these out, such as compile.")] = None,
+    expected_failures: Annotated[
+        list[str] | None, typer.Option("--expected-failures", metavar="ID", help="Properties that are known to fail.")
+    ] = None,
+    strict_storage: Annotated[
+        bool, typer.Option("--strict-storage", help="Fail where a cast or an empty device spoils what is stored.")
+    ] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show the properties that passed, too.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the verdict as JSON (docs/verify.md).")] = False,
     time_limit: Annotated[float, typer.Option("--time-limit", metavar="SECONDS", help="For the whole check.", min=1)] = 120.0,
     listed: Annotated[bool, typer.Option("--list", help="Show the known faults and check nothing.")] = False,
     peers: Annotated[bool, typer.Option("--peers", help="Check the libraries that are installed.")] = False,
-    inside: Annotated[bool, typer.Option(_INSIDE, hidden=True)] = False,
 ) -> None:
     """Check position code: pass, or a counterexample and the known fault that gives the same numbers.
 
-    The check runs in a process of its own, which is ended when the time limit is reached. Exit 0 when every property holds, 1
-    when one fails, 2 for wrong use.
+    The check runs in a process of its own, which is ended with everything it started. Exit 0 when every property holds (but for
+    those that are expected to fail), 1 when another fails or the subject ends the process, 2 for wrong use.
     """
     from ordinate.arguments import check_choice
+    from ordinate.cli.progress import steps
     from ordinate.errors import ArgumentError
+    from ordinate.verify.isolation import check_in_process
 
     if listed:
         _print_faults(as_json)
@@ -65,144 +75,60 @@ def verify(
     if subject is None:
         raise ArgumentError("SUBJECT", expected="package.module:object", got="nothing", hint="or --list, --peers")
     check_choice("--kind", kind, KINDS)
-    if not inside:
-        raise typer.Exit(_outside(context, subject, kind, time_limit, as_json))
-    stretch = None if scaling is None else _scaling(scaling)
-    thing = _resolved(subject, kind)  # before anything heavy is imported: a wrong name is reported at once
-    settings = _settings(
-        kind,
-        layout=layout,
-        base=base,
-        head_dim=head_dim,
-        rotary_dim=rotary_dim,
-        dim=dim,
-        num_heads=heads,
-        num_kv_heads=kv_heads,
-        scaling=stretch,
-        rule=rule,
-        encoding=encoding,
-        causal=False if both_sides else None,
-        order=order,
-        takes=takes,
-        angles=angles,
-    )
-    verdict = _verdict(thing, subject, kind, settings)
-    _print_verdict(verdict, as_json)
-    if not verdict.passed:
+    settings = {
+        "layout": layout,
+        "base": base,
+        "head_dim": head_dim,
+        "rotary_dim": rotary_dim,
+        "dim": dim,
+        "num_heads": heads,
+        "num_kv_heads": kv_heads,
+        "rule": rule,
+        "encoding": encoding,
+        "causal": False if both_sides else None,
+        "order": order,
+        "takes": takes,
+        "angles": angles,
+        "only": _ids(only),
+        "skip": _ids(skip),
+        "strict_storage": strict_storage or None,
+    }
+    request = {
+        "subject": subject,
+        "kind": kind,
+        "settings": {
+            name: None if (name, value) == ("rule", "none") else value for name, value in settings.items() if value is not None
+        },
+        "scaling": _json("--scaling", scaling),
+        "arguments": _json("--args", arguments),
+    }
+    with steps(f"verify {subject}") as progress:
+        verdict = check_in_process(request, seconds=time_limit, progress=progress)
+    expected = _ids(expected_failures) or []
+    new, passed = verdict.against_expected(expected)
+    _print_verdict(verdict, as_json, verbose, passed)
+    if new or passed or not (verdict.passed or expected):
         raise typer.Exit(1)
 
 
-def _outside(context: typer.Context, subject: str, kind: str, time_limit: float, as_json: bool) -> int:
-    """Run the same command in a process of its own, and end it when the time is over."""
-    from ordinate.cli.tables import emit
-    from ordinate.verify.verdict import Outcome, Verdict
-
-    command = [sys.executable, "-B", "-m", "ordinate", *_arguments(context), _INSIDE]
-    stdout = None if sys.stdout.isatty() else subprocess.PIPE  # a terminal is written to at once and in colour
-    try:
-        done = subprocess.run(command, timeout=time_limit, check=False, stdout=stdout, text=True)
-        emit(done.stdout or "")
-        return done.returncode
-    except subprocess.TimeoutExpired:
-        says = "The subject answers in time"
-        evidence = f"it was stopped after {time_limit:g} s"
-        outcome = Outcome("time-limit", says, "failed", evidence)
-        _print_verdict(Verdict(subject, kind, "never found", (), {}, (outcome,), wall_seconds=time_limit), as_json)
-        return 1
+def _ids(names: Sequence[str] | None) -> list[str] | None:
+    """Ids from options that may be repeated or hold several, separated by commas."""
+    return [part for name in names for part in name.split(",") if part] if names else None
 
 
-def _arguments(context: typer.Context) -> list[str]:
-    """What this command was called with, whoever called it."""
-    words = ["verify"]
-    for parameter in context.command.params:
-        value = context.params.get(parameter.name or "")
-        if parameter.param_type_name == "option":
-            if value is True:
-                words.append(parameter.opts[0])
-            elif value not in (None, False) and value != parameter.default:
-                words += [parameter.opts[0], str(value)]
-        elif value is not None:
-            words.append(str(value))
-    return words
-
-
-def _scaling(text: str) -> Any:
+def _json(option: str, text: str | None) -> Any:
     from ordinate.errors import ArgumentError
-    from ordinate.spec import PositionSpec
 
     try:
-        scaling = json.loads(text)
+        value = None if text is None else json.loads(text)
     except ValueError as error:
-        raise ArgumentError("--scaling", expected="JSON", got=text, hint=str(error)) from None
-    return PositionSpec.from_dict({"encoding": "rotary", "scaling": scaling}).scaling
+        raise ArgumentError(option, expected="JSON", got=text, hint=str(error)) from None
+    if value is not None and not isinstance(value, dict):
+        raise ArgumentError(option, expected="a JSON object", got=text)
+    return value
 
 
-def _settings(kind: str, **options: Any) -> dict[str, Any]:
-    """The options of this call; one that the kind does not know is wrong use."""
-    import inspect
-
-    from ordinate import verify as checks
-    from ordinate.errors import ArgumentError
-
-    known = inspect.signature(getattr(checks, f"check_{kind}")).parameters
-    settings = {}
-    for name, value in options.items():
-        if value is None:
-            continue
-        if name not in known:
-            raise ArgumentError(f"--{name.replace('_', '-')}", expected=f"an option that --kind {kind} takes", got=value)
-        settings[name] = None if name == "rule" and value == "none" else value
-    return settings
-
-
-def _resolved(subject: str, kind: str) -> Any:
-    """The object, or the folder of a model."""
-    from pathlib import Path
-
-    from ordinate.verify.resolve import resolve
-
-    return subject if kind == "model" and Path(subject).is_dir() else resolve(subject)
-
-
-def _verdict(thing: Any, name: str, kind: str, settings: dict[str, Any]) -> Verdict:
-    from ordinate import verify as checks
-
-    subject = _made(thing, settings) if isinstance(thing, type) else thing
-    verdict: Verdict = getattr(checks, f"check_{kind}")(subject, name=name, **settings)
-    return verdict
-
-
-def _made(kind: type, settings: dict[str, Any]) -> Any:
-    """An object of a class, if it wants no more than the width and the base."""
-    import inspect
-
-    from ordinate.errors import ArgumentError
-    from ordinate.verify.adapters.calling import ROLES
-
-    wanted, arguments = inspect.signature(kind).parameters, {}
-    values = {
-        "head_dim": settings.get("head_dim", settings.get("dim", 64)),
-        "base": settings.get("base"),
-        "num_heads": settings.get("num_heads"),
-    }
-    for name, parameter in wanted.items():
-        role = next((role for role in values if name.lower() in ROLES[role]), None)
-        if role is not None and values[role] is not None:
-            arguments[name] = values[role]
-        elif parameter.default is inspect.Parameter.empty and parameter.kind not in (
-            parameter.VAR_POSITIONAL,
-            parameter.VAR_KEYWORD,
-        ):
-            raise ArgumentError(
-                "SUBJECT",
-                expected="an object",
-                got=f"the class {kind.__name__}, which wants {name}",
-                hint="make an object in a file of yours",
-            )
-    return kind(**arguments)
-
-
-def _print_verdict(verdict: Verdict, as_json: bool) -> None:
+def _print_verdict(verdict: Verdict, as_json: bool, verbose: bool, unexpectedly_passed: Sequence[str]) -> None:
     from ordinate.cli.tables import answer, answer_json
 
     if as_json:
@@ -211,23 +137,41 @@ def _print_verdict(verdict: Verdict, as_json: bool) -> None:
     from rich.markup import escape
     from rich.text import Text
 
-    from ordinate.cli.tables import grid
-
-    table = grid("property", "result", "evidence")
-    for outcome in verdict.outcomes:
-        style = _STYLES[outcome.status]
-        table.add_row(f"[bold]{escape(outcome.id)}[/]", f"[{style}]{outcome.status}[/]", escape(outcome.evidence))
-    parts: list[Any] = [Text.from_markup(f"[bold]{escape(verdict.subject)}[/], {verdict.kind}"), table]
+    style = "bold green" if verdict.passed else "bold red"
+    parts: list[Any] = [
+        Text.from_markup(f"[bold]{escape(verdict.subject)}[/], {verdict.kind}: [{style}]{escape(verdict.summary)}[/]")
+    ]
+    parts += [Text(f"expected to fail, but passed: {name}", style="bold red") for name in unexpectedly_passed]
     for cause in verdict.causes:
         whole = "everything that failed" if cause.complete else ", ".join(cause.explains)
         parts.append(Text.from_markup(f"\n[bold]your result equals[/]: {escape(cause.says)}"))
         parts.append(Text.from_markup(f"  explains {escape(whole)}; read [cyan]{escape(cause.read)}[/] [dim]({cause.id})[/]"))
-    if verdict.failed and not verdict.causes:
-        parts.append(Text("\nno known fault gives these numbers"))
+    fragile = [outcome for outcome in verdict.failed if outcome.storage]
+    parts += _rows("failed", verdict.wrong)
+    parts += _rows("fragile storage" + ("" if verdict.strict_storage else ", no failure unless --strict-storage"), fragile)
+    if verbose:
+        parts += _rows("passed, or not applicable", [one for one in verdict.outcomes if one.status != "failed"])
     lines = [f"called: {verdict.adapter}", *(f"assumed: {sentence}" for sentence in verdict.assumed)]
-    lines += [f"identified: {name} {value}" for name, value in verdict.identified.items()]
+    if verdict.identified:
+        lines.append("identified: " + ", ".join(f"{name} {value}" for name, value in verdict.identified.items()))
     parts.append(Text("\n" + "\n".join(lines), style="dim"))
     answer(*parts)
+
+
+def _rows(title: str, outcomes: Sequence[Outcome]) -> list[Any]:
+    """A table of properties, or nothing."""
+    from rich.markup import escape
+    from rich.text import Text
+
+    from ordinate.cli.tables import grid
+
+    if not outcomes:
+        return []
+    table = grid("property", "result", "evidence")
+    for outcome in outcomes:
+        style = "yellow" if outcome.storage and outcome.status == "failed" else _STYLES[outcome.status]
+        table.add_row(f"[bold]{escape(outcome.id)}[/]", f"[{style}]{outcome.status}[/]", escape(outcome.evidence))
+    return [Text(f"\n{title}"), table]
 
 
 def _print_faults(as_json: bool) -> None:

@@ -42,6 +42,7 @@ class Checker:
         may_refuse: case -> ids of properties where raising is a right answer.
         by_settings: (subject, case, results) -> failed properties that right code fails too under these settings.
         identified: (subject, case) -> what the subject was identified as, for the verdict.
+        confirm: (subject, suspect, case) -> whether a fault's numbers are the subject's where no property looks.
         can_diagnose: subject -> whether its numbers can resemble those of a fault at all.
     """
 
@@ -54,19 +55,34 @@ class Checker:
     may_refuse: Callable[[Any], Sequence[str]] = _nothing
     by_settings: Callable[[Any, Any, Sequence[Result]], Sequence[str]] = _nothing
     identified: Callable[[Any, Any], dict[str, Any]] = lambda subject, case: {}
+    confirm: Callable[[Any, Any, Any], bool] = lambda subject, suspect, case: True
     can_diagnose: Callable[[Any], bool] = lambda subject: True
 
-    def verdict(self, subject: Any, settings: Any, name: str, only: Sequence[str] | None = None) -> Verdict:
+    def verdict(
+        self,
+        subject: Any,
+        settings: Any,
+        name: str,
+        only: Sequence[str] | None = None,
+        skip: Sequence[str] = (),
+        strict_storage: bool = False,
+    ) -> Verdict:
         """The verdict on an adapted subject.
 
         Raises:
-            ArgumentError: `only` names a property that there is not.
+            ArgumentError: `only` or `skip` names a property that there is not.
         """
-        properties = select_properties(self.properties, only)
+        properties = select_properties(self.properties, only, skip)
         case = self.case(subject, settings)
         results = observe_all(properties, subject, case, self.may_refuse(case))
         compared = results if self.can_diagnose(subject) else results[:1]
-        causes = diagnose(compared, self._suspects(subject, case), case, self.by_settings(subject, case, results))
+        causes = diagnose(
+            compared,
+            self._suspects(subject, case),
+            case,
+            self.by_settings(subject, case, results),
+            lambda suspect: self.confirm(subject, suspect, case),
+        )
         return Verdict(
             subject=name,
             kind=self.kind,
@@ -75,6 +91,7 @@ class Checker:
             identified=self.identified(subject, case),
             outcomes=tuple(one.outcome(tuple(c.id for c in causes if one.asked.id in c.explains)) for one in results),
             causes=tuple(causes),
+            strict_storage=strict_storage,
         )
 
     def _suspects(self, subject: Any, case: Any) -> Iterator[tuple[KnownFault, Callable[[], Subject]]]:

@@ -32,7 +32,7 @@ from ordinate.verify.properties.axial import AXIAL, Grid, adapt_axial
 from ordinate.verify.properties.bias import BIAS, BUCKETS
 from ordinate.verify.properties.decoder import DECODER
 from ordinate.verify.properties.embedding import EMBEDDING, EmbeddingCase, identify_arrangement
-from ordinate.verify.properties.rotary import ROTARY, RotaryCase, measured
+from ordinate.verify.properties.rotary import ROTARY, RotaryCase, measured, same_far_out
 from ordinate.verify.references.attention import AttentionSettings
 from ordinate.verify.references.biases import BiasSettings
 from ordinate.verify.references.rotation import Layout, RotarySettings
@@ -123,6 +123,7 @@ CHECKERS = {
         variants=_rotary_variants,
         may_refuse=lambda case: _REFUSABLE if case.trained is not None else (),
         by_settings=_rotary_by_settings,
+        confirm=same_far_out,
         identified=lambda subject, case: subject.measured[1].to_dict(case.stated.rotary_dim) if subject.measured else {},
         # numbers that are none resemble nothing
         can_diagnose=lambda subject: subject.measured is None or bool(subject.measured[0].isfinite().all()),
@@ -176,13 +177,13 @@ def _qualified_name(subject: Any) -> str:
 
 
 def _check(
-    kind: str, subject: Any, adapt: Callable[..., Any], settings: Any, name: str | None, only: Sequence[str] | None, **how: Any
+    kind: str, subject: Any, adapt: Callable[..., Any], settings: Any, name: str | None, asked: dict[str, Any], **how: Any
 ) -> Verdict:
     started = time.perf_counter()
     adapted = adapt(subject, settings, **how)
     if kind == "bias" and adapted.form.returns == "buckets":
         kind = "buckets"
-    verdict = CHECKERS[kind].verdict(adapted, settings, name or _qualified_name(subject), only)
+    verdict = CHECKERS[kind].verdict(adapted, settings, name or _qualified_name(subject), **asked)
     return replace(verdict, wall_seconds=time.perf_counter() - started)
 
 
@@ -204,6 +205,8 @@ def check_rotary(
     order: str | None = None,
     takes: str | None = None,
     only: Sequence[str] | None = None,
+    skip: Sequence[str] = (),
+    strict_storage: bool = False,
     seconds: float = 10.0,
     name: str | None = None,
 ) -> Verdict:
@@ -225,6 +228,8 @@ def check_rotary(
         order: the subject's axes, such as "BTHD"; by default found out.
         takes: "positions", "offset", "nothing" or "tables"; by default found out.
         only: ids of the properties to look at; by default all.
+        skip: ids of properties to leave out, such as "compile", which takes the longest.
+        strict_storage: whether storage that casts or an empty device spoil is a failure like wrong mathematics.
         seconds: time limit of one call of the subject.
         name: what to call it.
 
@@ -251,7 +256,8 @@ def check_rotary(
         angles=angles,
         positions=positions,
     )
-    return _check("rotary", subject, adapt_rotary, settings, name, only, order=order, takes=takes, seconds=seconds)
+    asked = {"only": only, "skip": skip, "strict_storage": strict_storage}
+    return _check("rotary", subject, adapt_rotary, settings, name, asked, order=order, takes=takes, seconds=seconds)
 
 
 def check_bias(
@@ -266,6 +272,8 @@ def check_bias(
     max_distance: int = 128,
     bidirectional: bool = True,
     only: Sequence[str] | None = None,
+    skip: Sequence[str] = (),
+    strict_storage: bool = False,
     seconds: float = 10.0,
     name: str | None = None,
 ) -> Verdict:
@@ -280,7 +288,7 @@ def check_bias(
         causal: whether keys ahead of a query are hidden.
         symmetric: ALiBi by the absolute distance.
         num_buckets, max_distance, bidirectional: T5's.
-        only, seconds, name: as in `check_rotary`.
+        only, skip, strict_storage, seconds, name: as in `check_rotary`.
 
     Raises:
         ArgumentTypeError, ArgumentError, UnknownNameError: as `check_rotary`.
@@ -299,7 +307,8 @@ def check_bias(
         max_distance=max_distance,
         bidirectional=bidirectional,
     )
-    return _check("bias", subject, adapt_bias, settings, name, only, seconds=seconds)
+    asked = {"only": only, "skip": skip, "strict_storage": strict_storage}
+    return _check("bias", subject, adapt_bias, settings, name, asked, seconds=seconds)
 
 
 def check_embedding(
@@ -314,6 +323,8 @@ def check_embedding(
     positions: int = 5000,
     order: str | None = None,
     only: Sequence[str] | None = None,
+    skip: Sequence[str] = (),
+    strict_storage: bool = False,
     seconds: float = 10.0,
     name: str | None = None,
 ) -> Verdict:
@@ -329,7 +340,7 @@ def check_embedding(
         scale: a factor on all values; None takes what is identified.
         positions: how many it can tell apart.
         order: "BTD" or "TBD", the axes of the embeddings; by default found out.
-        only, seconds, name: as in `check_rotary`.
+        only, skip, strict_storage, seconds, name: as in `check_rotary`.
 
     Raises:
         ArgumentTypeError, ArgumentError, UnknownNameError: as `check_rotary`.
@@ -341,7 +352,8 @@ def check_embedding(
     settings = EmbeddingSettings.checked(
         dim=dim, rule=rule, base=base, layout=layout, ladder=ladder, scale=scale, positions=positions
     )
-    return _check("embedding", subject, adapt_embedding, settings, name, only, order=order, seconds=seconds)
+    asked = {"only": only, "skip": skip, "strict_storage": strict_storage}
+    return _check("embedding", subject, adapt_embedding, settings, name, asked, order=order, seconds=seconds)
 
 
 def check_attention(
@@ -358,6 +370,8 @@ def check_attention(
     scale: float | None = None,
     order: str | None = None,
     only: Sequence[str] | None = None,
+    skip: Sequence[str] = (),
+    strict_storage: bool = False,
     seconds: float = 10.0,
     name: str | None = None,
 ) -> Verdict:
@@ -373,7 +387,7 @@ def check_attention(
         window_keys: keys that a query sees, itself included.
         scale: factor on products, by default 1 / sqrt(D).
         order: "BHTD" or "BTHD"; by default found out.
-        only, seconds, name: as in `check_rotary`.
+        only, skip, strict_storage, seconds, name: as in `check_rotary`.
 
     Raises:
         ArgumentTypeError, ArgumentError, UnknownNameError: as `check_rotary`.
@@ -393,7 +407,8 @@ def check_attention(
         window_keys=window_keys,
         scale=scale,
     )
-    return _check("attention", subject, adapt_attention, settings, name, only, order=order, seconds=seconds)
+    asked = {"only": only, "skip": skip, "strict_storage": strict_storage}
+    return _check("attention", subject, adapt_attention, settings, name, asked, order=order, seconds=seconds)
 
 
 def check_decoder(
@@ -404,6 +419,8 @@ def check_decoder(
     long: int = 40,
     allowed: float = 2e-3,
     only: Sequence[str] | None = None,
+    skip: Sequence[str] = (),
+    strict_storage: bool = False,
     seconds: float = 30.0,
     name: str | None = None,
 ) -> Verdict:
@@ -415,7 +432,7 @@ def check_decoder(
         vocabulary: token ids that may be used.
         tokens, long: lengths of an ordinary and of a long row; let `long` pass the trained context of a dynamic scaling.
         allowed: difference allowed, relative to the largest logit: several layers of float32, not one rounding.
-        only, seconds, name: as in `check_rotary`.
+        only, skip, strict_storage, seconds, name: as in `check_rotary`.
 
     Raises:
         ArgumentTypeError, ArgumentError: as `check_rotary`.
@@ -430,7 +447,8 @@ def check_decoder(
     if isinstance(subject, nn.Module):
         subject.eval()
     try:
-        return _check("decoder", subject, adapt_decoder, settings, name, only, seconds=seconds)
+        asked = {"only": only, "skip": skip, "strict_storage": strict_storage}
+        return _check("decoder", subject, adapt_decoder, settings, name, asked, seconds=seconds)
     finally:
         if isinstance(subject, nn.Module):
             subject.train(training)
@@ -442,6 +460,8 @@ def check_axial(
     size: Sequence[int] = (4, 5),
     normalised: bool = False,
     only: Sequence[str] | None = None,
+    skip: Sequence[str] = (),
+    strict_storage: bool = False,
     seconds: float = 10.0,
     name: str | None = None,
 ) -> Verdict:
@@ -451,7 +471,7 @@ def check_axial(
         subject: a function (size) or (size, offset), both tuples, to a table [*size, ...], [patches, ...], or several of them.
         size: the grid of the probes, each side another.
         normalised: whether coordinates are shares of the grid's size, so that a part of a larger grid is something else.
-        only, seconds, name: as in `check_rotary`.
+        only, skip, strict_storage, seconds, name: as in `check_rotary`.
 
     Raises:
         ArgumentTypeError: nothing that can be called.
@@ -463,4 +483,5 @@ def check_axial(
     True
     """
     grid = Grid(tuple(size), not normalised)
-    return _check("axial", subject, adapt_axial, grid, name, only, seconds=seconds)
+    asked = {"only": only, "skip": skip, "strict_storage": strict_storage}
+    return _check("axial", subject, adapt_axial, grid, name, asked, seconds=seconds)

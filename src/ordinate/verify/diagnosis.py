@@ -10,10 +10,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from ordinate.verify.faults.table import KnownFault
-from ordinate.verify.observation import Result, observe
+from ordinate.verify.observation import Observation, Result, observe
 from ordinate.verify.verdict import Cause
 
 __all__ = ["diagnose"]
@@ -26,6 +25,7 @@ def diagnose(
     suspects: Iterable[tuple[KnownFault, Callable[[], Any]]],
     case: Any,
     by_settings: Sequence[str] = (),
+    confirm: Callable[[Any], bool] = lambda suspect: True,
     keep: int = 3,
 ) -> list[Cause]:
     """The causes of what failed, the likeliest first.
@@ -35,6 +35,7 @@ def diagnose(
         suspects: known faults, each with what makes a subject of it.
         case: what the properties are asked with.
         by_settings: failed properties that right code fails too, with the settings identified in place of those stated.
+        confirm: whether a suspect that explains something gives the subject's numbers elsewhere too.
         keep: how many to name at most.
     """
     failed = [one for one in results if one.status == "failed" and one.observation is not None and one.asked.cheap]
@@ -48,10 +49,12 @@ def diagnose(
         except Exception:
             continue  # a fault that has no meaning for these settings
         asked = [one for one in failed if not fault.properties or one.asked.id in fault.properties]
-        explained, contradicted = _explains(asked, suspect, case)
+        explained, contradicted = _explains(asked, fault, suspect, case)
         if not any((name in by_settings) == fault.of_settings for name in explained):
             continue
         if any(observe(one.asked, suspect, case).status == "failed" for one in passed):
+            continue
+        if not fault.rounds and not confirm(suspect):
             continue
         cause = Cause(fault.id, fault.says, fault.read_at(), tuple(explained), len(explained) == len(failed))
         known = causes.get(fault.id)
@@ -61,7 +64,7 @@ def diagnose(
     return _needed([cause for cause, _ in ranked])[:keep]
 
 
-def _explains(failed: Sequence[Result], suspect: Any, case: Any) -> tuple[list[str], int]:
+def _explains(failed: Sequence[Result], fault: KnownFault, suspect: Any, case: Any) -> tuple[list[str], int]:
     """Ids of what the fault explains, and how many failed properties it contradicts (fails there too, in other numbers)."""
     explained: list[str] = []
     contradicted = 0
@@ -71,32 +74,42 @@ def _explains(failed: Sequence[Result], suspect: Any, case: Any) -> tuple[list[s
         own = observe(one.asked, suspect, case)
         if own.status != "failed" or own.observation is None or one.observation is None:
             continue
-        facts = [[fact.holds for fact in each.facts] for each in (one.observation, own.observation)]
-        if _same(one.observation.tensors, own.observation.tensors) and facts[0] == facts[1]:
+        if _same(one.observation, own.observation, fault.rounds):
             explained.append(one.asked.id)
         else:
             contradicted += 1
     return explained, contradicted
 
 
-def _same(one: Sequence[Tensor], other: Sequence[Tensor]) -> bool:
-    """Equal up to a thousandth of the scale, where float32 angles of two implementations may differ; NaN equals NaN.
+def _same(one: Observation, other: Observation, rounds: bool) -> bool:
+    """Equal as far as the arithmetic of two implementations can be: what a property allows, twice; NaN equals NaN.
 
-    One number in a hundred may be off by a rounding of bfloat16: two implementations round to different neighbours where they
-    differ in the last bit.
+    Where the fault `rounds` to a narrow format, one number in a hundred may be off by a rounding of bfloat16: two
+    implementations round to different neighbours where they differ in the last bit.
     """
-    if len(one) != len(other):
+    if [fact.holds for fact in one.facts] != [fact.holds for fact in other.facts]:
         return False
-    for a, b in zip(one, other, strict=True):
+    if len(one.comparisons) != len(other.comparisons) or len(one.traces) != len(other.traces):
+        return False
+    pairs = [(a.got, b.got, a.allowed) for a, b in zip(one.comparisons, other.comparisons, strict=True)]
+    pairs += [(a, b, 0.0) for a, b in zip(one.traces, other.traces, strict=True)]
+    for a, b, allowed in pairs:
         if a.shape != b.shape or not torch.equal(a.isnan(), b.isnan()):
             return False
         if a.numel() == 0:
             continue
         x, y = a.detach().double().nan_to_num(), b.detach().double().nan_to_num()
-        tolerance = 2e-2 if torch.bfloat16 in (a.dtype, b.dtype) else 1e-3
-        scale = max(1e-3, min(1.0, float(x.abs().max())))
-        off = (x - y).abs() > tolerance * (scale + y.abs())
-        if float(off.double().mean()) > 0.01 or bool(((x - y).abs()[off] > 2.0**-7 * (scale + y.abs()[off])).any()):
+        scale = min(1.0, float(x.abs().max())) + y.abs()
+        bound = torch.as_tensor(allowed, dtype=torch.float64)
+        # what must not differ at all for one subject still differs by float32 angles between two
+        tolerance = 2 * bound + 1e-6 * y.abs() if bool((bound > 0).all()) else 2e-5 * scale
+        if torch.bfloat16 in (a.dtype, b.dtype) or torch.float16 in (a.dtype, b.dtype):
+            tolerance = tolerance + 2.0**-7 * y.abs()
+        off = (x - y).abs() > tolerance
+        if not bool(off.any()):
+            continue
+        narrow = (x - y).abs()[off] <= 2.0**-7 * scale[off]
+        if not rounds or float(off.double().mean()) > 0.01 or not bool(narrow.all()):
             return False
     return True
 

@@ -10,7 +10,8 @@ import inspect
 import os
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -101,6 +102,7 @@ def check_model(
         outcomes=tuple(outcomes),
         causes=tuple(causes),
         wall_seconds=time.perf_counter() - started,
+        strict_storage=True,
     )
 
 
@@ -187,7 +189,7 @@ def _layer(
                 )
             )
             continue
-        verdict = CHECKERS["rotary"].verdict(subject, settings, path, TABLE_PROPERTIES)
+        verdict = CHECKERS["rotary"].verdict(subject, settings, path, TABLE_PROPERTIES, strict_storage=True)
         outcomes += [_prefixed(outcome, where.strip()) for outcome in verdict.outcomes]
         causes += [_prefixed_cause(cause, where.strip()) for cause in verdict.causes]
         outcomes.append(_rebuilt(subject, maker, settings, where).outcome())
@@ -322,10 +324,8 @@ def _behaviour(model: nn.Module, inspection: Inspection, vocabulary: int | None,
 
 
 def _prefixed(outcome: Outcome, where: str) -> Outcome:
-    name = f"{where}: {outcome.id}" if where else outcome.id
-    return Outcome(name, outcome.says, outcome.status, outcome.evidence, outcome.counterexample, outcome.causes)
+    return replace(outcome, id=f"{where}: {outcome.id}" if where else outcome.id)
 
 
 def _prefixed_cause(cause: Cause, where: str) -> Cause:
-    explains: Sequence[str] = [f"{where}: {name}" if where else name for name in cause.explains]
-    return Cause(cause.id, cause.says, cause.read, tuple(explains), cause.complete)
+    return replace(cause, explains=tuple(f"{where}: {name}" if where else name for name in cause.explains))

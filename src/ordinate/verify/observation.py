@@ -9,32 +9,48 @@ from __future__ import annotations
 
 import traceback
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 
+import ordinate
 from ordinate.arguments import did_you_mean
 from ordinate.errors import ArgumentError
-from ordinate.verify.limits import TimeLimitExceeded
+from ordinate.verify.limits import TimeLimitExceeded, is_interrupt
 from ordinate.verify.verdict import Outcome, Status
 
 __all__ = [
     "Comparison",
     "Fact",
+    "NoExceptionError",
     "Observation",
     "Property",
     "Result",
     "Unsupported",
     "describe_error",
     "finite_fact",
+    "listening",
     "observe",
     "observe_all",
     "select_properties",
     "unchanged_facts",
 ]
+
+
+_NOT_THE_SUBJECT = (str(Path(torch.__file__).parent), str(Path(ordinate.__file__).parent), "<frozen")
+
+
+class NoExceptionError(Exception):
+    """The subject raised something that is no `Exception`, such as SystemExit, which must not end the check."""
+
+    def __init__(self, original: BaseException) -> None:
+        super().__init__()
+        self.original = original
 
 
 class Unsupported(Exception):  # noqa: N818  (no error: an answer)
@@ -125,11 +141,6 @@ class Observation:
         """Whether the property holds."""
         return all(fact.holds for fact in self.facts) and not any(one.deviates for one in self.comparisons)
 
-    @property
-    def tensors(self) -> list[Tensor]:
-        """All tensors that the subject returned."""
-        return [one.got for one in self.comparisons] + list(self.traces)
-
     def evidence(self) -> tuple[str, dict[str, Any] | None]:
         """The evidence as a sentence, and the counterexample if there is one."""
         for fact in self.facts:
@@ -164,12 +175,14 @@ class Property:
         says: the property as a sentence.
         observe: (subject, case) -> what was observed; raises `Unsupported` where the subject cannot be asked.
         cheap: whether it is worth running on every known fault.
+        storage: whether it is about how numbers are kept and not about mathematics.
     """
 
     id: str
     says: str
     observe: Callable[[Any, Any], Observation] = field(compare=False)
     cheap: bool = True
+    storage: bool = False
 
 
 @dataclass(frozen=True)
@@ -184,7 +197,7 @@ class Result:
     def outcome(self, causes: tuple[str, ...] = ()) -> Outcome:
         """For the verdict."""
         evidence, example = (self.reason, None) if self.observation is None else self.observation.evidence()
-        return Outcome(self.asked.id, self.asked.says, self.status, evidence, example, causes)
+        return Outcome(self.asked.id, self.asked.says, self.status, evidence, example, causes, self.asked.storage)
 
 
 def observe(asked: Property, subject: Any, case: Any, may_refuse: bool = False) -> Result:
@@ -208,7 +221,9 @@ def observe(asked: Property, subject: Any, case: Any, may_refuse: bool = False) 
         return Result(asked, "not applicable", None, str(answer))
     except TimeLimitExceeded as answer:
         return Result(asked, "failed", None, str(answer))
-    except Exception as error:
+    except BaseException as error:  # SystemExit and the subject's own kinds too
+        if is_interrupt(error):
+            raise
         says = f"it raises {describe_error(error, with_line=True)}"
         if may_refuse:
             return Result(asked, "not applicable", None, f"it refuses: {says}")
@@ -219,7 +234,8 @@ def observe(asked: Property, subject: Any, case: Any, may_refuse: bool = False) 
 def observe_all(properties: Sequence[Property], subject: Any, case: Any, may_refuse: Iterable[str] = ()) -> list[Result]:
     """Every property, in that order. After a first one that got no answer at all the others are not asked."""
     results: list[Result] = []
-    for asked in properties:
+    for number, asked in enumerate(properties, 1):
+        _announce(f"{asked.id} ({number} of {len(properties)})")
         first = results[0] if results else None
         if first is None and subject.no_answer:
             results.append(Result(asked, "failed", None, subject.no_answer))
@@ -230,26 +246,49 @@ def observe_all(properties: Sequence[Property], subject: Any, case: Any, may_ref
     return results
 
 
-def select_properties(properties: Sequence[Property], only: Sequence[str] | None) -> list[Property]:
-    """The properties named by `only`, in the order of the table; all where it is None.
+def select_properties(
+    properties: Sequence[Property], only: Sequence[str] | None = None, skip: Sequence[str] = ()
+) -> list[Property]:
+    """The properties named by `only` (all where it is None) without those named by `skip`, in the order of the table.
 
     Raises:
         ArgumentError: a name that no property has.
     """
-    if only is None:
-        return list(properties)
     known = [one.id for one in properties]
-    for name in only:
-        if name not in known:
-            raise ArgumentError("only", expected=f"among {known}", got=name, hint=did_you_mean(name, known))
-    return [one for one in properties if one.id in only]
+    for argument, names in (("only", only or ()), ("skip", skip)):
+        for name in names:
+            if name not in known:
+                raise ArgumentError(argument, expected=f"among {known}", got=name, hint=did_you_mean(name, known))
+    return [one for one in properties if (only is None or one.id in only) and one.id not in skip]
 
 
 def describe_error(error: BaseException, length: int = 300, with_line: bool = False) -> str:
-    """Kind and message on one line, and the innermost line: `ValueError: too long (rope.py:12)`."""
+    """Kind and message on one line, and the innermost line of the subject: `ValueError: too long (rope.py:12)`."""
     frames = traceback.extract_tb(error.__traceback__) if with_line else []
-    where = f" ({frames[-1].filename.rsplit('/', 1)[-1]}:{frames[-1].lineno})" if frames else ""
-    return f"{type(error).__name__}: {' '.join(str(error).split())[:length]}{where}"
+    own = [frame for frame in frames if not frame.filename.startswith(_NOT_THE_SUBJECT)] or frames
+    where = f" ({own[-1].filename.rsplit('/', 1)[-1]}:{own[-1].lineno})" if own else ""
+    error = error.original if isinstance(error, NoExceptionError) else error
+    try:
+        message = " ".join(str(error).split())[:length]
+    except BaseException as other:
+        if is_interrupt(other):
+            raise
+        message = "(its message cannot be read)"
+    return f"{type(error).__name__}: {message}{where}"
+
+
+_announce: Callable[[str], None] = lambda line: None  # noqa: E731
+
+
+@contextmanager
+def listening(announce: Callable[[str], None]) -> Iterator[None]:
+    """Within this, `announce` is called with each property that is about to be checked."""
+    global _announce
+    before, _announce = _announce, announce
+    try:
+        yield
+    finally:
+        _announce = before
 
 
 def finite_fact(values: Tensor, of: str = "") -> Fact:

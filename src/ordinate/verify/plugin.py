@@ -28,11 +28,10 @@ class PositionChecks:
         from ordinate import verify
 
         verdict = getattr(verify, f"check_{kind}")(subject, **settings)
-        known = set(expected_failures or ())
-        failed = {outcome.id for outcome in verdict.failed}
-        if passed := known - failed:
-            pytest.fail(f"expected to fail, but passed: {', '.join(sorted(passed))}\n{verdict}", pytrace=False)
-        if failed - known:
+        new, passed = verdict.against_expected(expected_failures or ())
+        if passed:
+            pytest.fail(f"expected to fail, but passed: {', '.join(passed)}\n{verdict}", pytrace=False)
+        if new or not (expected_failures or verdict.passed):
             pytest.fail(str(verdict), pytrace=False)
         return verdict
 

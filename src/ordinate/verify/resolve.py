@@ -12,6 +12,7 @@ from typing import Any
 
 from ordinate.arguments import did_you_mean
 from ordinate.errors import ArgumentError, DataError, MissingDataError, UnknownNameError
+from ordinate.verify.limits import is_interrupt
 
 __all__ = ["resolve"]
 
@@ -42,7 +43,7 @@ def resolve(name: str) -> Any:
         except MissingDataError:
             raise
         except BaseException as problem:
-            if isinstance(problem, KeyboardInterrupt):
+            if is_interrupt(problem):
                 raise
             says = f"{type(problem).__name__}: {' '.join(str(problem).split())}"
             raise DataError("subject", expected=f"a module {place!r} that imports", got=says) from problem

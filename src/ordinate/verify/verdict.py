@@ -5,16 +5,33 @@ It stands apart from everything that runs a subject, and imports no torch: the c
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal, get_args
+
+from ordinate.arguments import did_you_mean
+from ordinate.errors import ArgumentError
+from ordinate.records import plain
 
 __all__ = ["SCHEMA", "Cause", "Outcome", "Status", "Verdict"]
 
 SCHEMA = "ordinate.verdict/1"
-"""Name and version of what `Verdict.to_dict` tells; the number grows when a field changes its meaning or goes."""
+"""Name and version of what `Verdict.to_dict` returns; the number grows when a field changes its meaning or goes."""
 
 Status = Literal["passed", "failed", "not applicable"]
+
+
+def _finite(record: Mapping[str, Any]) -> dict[str, Any]:
+    """As plain JSON types, where a number that is not finite is null and a note says what it was."""
+    missing = [f"{name} is {value}" for name, value in record.items() if isinstance(value, float) and not math.isfinite(value)]
+    result = {name: plain(value) for name, value in record.items()}
+    return {**result, "note": f"{', '.join(missing)}, which JSON cannot hold"} if missing else result
+
+
+def _record(instance: Any) -> dict[str, Any]:
+    record = {field.name: getattr(instance, field.name) for field in fields(instance)}
+    return {name: _finite(value) if isinstance(value, Mapping) else plain(value) for name, value in record.items()}
 
 
 @dataclass(frozen=True)
@@ -22,7 +39,7 @@ class Cause:
     """A known fault whose result is the subject's result.
 
     Args:
-        id: the signature's stable name, for example "offset-missing-from-cache-key".
+        id: the fault's stable name, for example "offset-missing-from-cache-key".
         says: what the subject's result equals, in words.
         read: file and line of this package where the same thing is done right.
         explains: ids of the failed properties in which the subject's numbers are those of the fault.
@@ -37,13 +54,7 @@ class Cause:
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON types."""
-        return {
-            "id": self.id,
-            "says": self.says,
-            "read": self.read,
-            "explains": list(self.explains),
-            "complete": self.complete,
-        }
+        return _record(self)
 
 
 @dataclass(frozen=True)
@@ -56,7 +67,8 @@ class Outcome:
         status: "passed", "failed" or "not applicable".
         evidence: what was measured, or why it does not apply.
         counterexample: where it fails, at the smallest position that shows it: expected, got, allowed difference.
-        causes: ids of the signatures that explain it, the likeliest first.
+        causes: ids of the known faults that explain it, the likeliest first.
+        storage: whether it is about how numbers are kept (casts, an empty device, the state dict) and not about mathematics.
     """
 
     id: str
@@ -65,17 +77,11 @@ class Outcome:
     evidence: str
     counterexample: Mapping[str, Any] | None = None
     causes: tuple[str, ...] = ()
+    storage: bool = False
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain JSON types."""
-        return {
-            "id": self.id,
-            "says": self.says,
-            "status": self.status,
-            "evidence": self.evidence,
-            "counterexample": None if self.counterexample is None else dict(self.counterexample),
-            "causes": list(self.causes),
-        }
+        """As plain JSON types; a number that is not finite is null, and the counterexample has a `note` that says so."""
+        return _record(self)
 
 
 @dataclass(frozen=True)
@@ -91,6 +97,7 @@ class Verdict:
         outcomes: the properties.
         causes: the known faults that explain what failed, the likeliest first.
         wall_seconds: the whole run.
+        strict_storage: whether fragile storage is a failure like wrong mathematics.
     """
 
     subject: str
@@ -101,16 +108,54 @@ class Verdict:
     outcomes: tuple[Outcome, ...]
     causes: tuple[Cause, ...] = ()
     wall_seconds: float = field(default=0.0, compare=False)
+    strict_storage: bool = False
 
     @property
     def passed(self) -> bool:
-        """Whether nothing failed, and something was looked at."""
-        return not self.failed and any(outcome.status == "passed" for outcome in self.outcomes)
+        """Whether something was looked at and nothing failed, fragile storage aside unless it is held strictly."""
+        counted = self.failed if self.strict_storage else self.wrong
+        return not counted and any(outcome.status == "passed" for outcome in self.outcomes)
 
     @property
     def failed(self) -> tuple[Outcome, ...]:
         """The properties that failed."""
         return tuple(outcome for outcome in self.outcomes if outcome.status == "failed")
+
+    @property
+    def wrong(self) -> tuple[Outcome, ...]:
+        """The properties that failed, without those of storage."""
+        return tuple(outcome for outcome in self.failed if not outcome.storage)
+
+    @property
+    def summary(self) -> str:
+        """The verdict in one line: whether it passed, the likeliest cause where one is known, and how much was looked at."""
+        count = sum(outcome.status != "not applicable" for outcome in self.outcomes)
+        fragile = len(self.failed) - len(self.wrong)
+        if self.passed:
+            return f"passed, {count} properties" + (f", {fragile} of them fragile in storage" if fragile else "")
+        shown = self.failed if self.strict_storage else self.wrong
+        cause = next((c for c in self.causes if {one.id for one in shown} & set(c.explains)), None)
+        if not shown:
+            return "failed: nothing could be looked at"
+        what = f"its result equals {cause.says}" if cause else "no known fault gives these numbers"
+        if len(self.outcomes) == 1 and cause is None:
+            return f"failed: {shown[0].evidence}"
+        return f"failed, {len(shown)} of {count} properties: {what}"
+
+    def against_expected(self, expected: Iterable[str]) -> tuple[list[str], list[str]]:
+        """Ids of properties that failed and were not expected to, and of those that were expected to fail and passed.
+
+        Raises:
+            ArgumentError: an id that no property has.
+        """
+        known = {outcome.id for outcome in self.outcomes}
+        for name in expected:
+            if name not in known:
+                hint = did_you_mean(name, known)
+                raise ArgumentError("expected_failures", expected=f"among {sorted(known)}", got=name, hint=hint)
+        counted = self.failed if self.strict_storage else self.wrong
+        failed = {outcome.id for outcome in self.failed}
+        return [one.id for one in counted if one.id not in expected], [name for name in expected if name not in failed]
 
     def outcome(self, name: str) -> Outcome:
         """The outcome of the property with that id."""
@@ -125,18 +170,34 @@ class Verdict:
             "passed": self.passed,
             "adapter": self.adapter,
             "assumed": list(self.assumed),
-            "identified": dict(self.identified),
+            "identified": _finite(self.identified),
             "outcomes": [outcome.to_dict() for outcome in self.outcomes],
             "causes": [cause.to_dict() for cause in self.causes],
             "wall_seconds": round(self.wall_seconds, 3),
+            "strict_storage": self.strict_storage,
         }
+
+    @classmethod
+    def from_dict(cls, record: Mapping[str, Any]) -> Verdict:
+        """The verdict that `to_dict` wrote; `passed` is not read but follows from the outcomes.
+
+        Raises:
+            KeyError, TypeError, ValueError: what is no such record.
+        """
+        outcomes = tuple(Outcome(**{**one, "causes": tuple(one["causes"])}) for one in record["outcomes"])
+        causes = tuple(Cause(**{**one, "explains": tuple(one["explains"])}) for one in record["causes"])
+        if record["schema"] != SCHEMA or not outcomes or any(one.status not in get_args(Status) for one in outcomes):
+            raise ValueError("schema")
+        texts = str(record["subject"]), str(record["kind"]), str(record["adapter"])
+        assumed, wall = tuple(record["assumed"]), float(record["wall_seconds"])
+        strict = bool(record["strict_storage"])
+        return cls(*texts, assumed, dict(record["identified"]), outcomes, causes, wall, strict)
 
     def __str__(self) -> str:
         """The verdict as plain lines: what failed with its evidence and cause, then what was assumed."""
-        counted = {status: sum(o.status == status for o in self.outcomes) for status in ("passed", "failed", "not applicable")}
-        lines = [f"{self.subject}: " + ", ".join(f"{number} {status}" for status, number in counted.items() if number)]
-        for outcome in self.failed:
-            lines.append(f"  failed  {outcome.id}: {outcome.says}")
+        lines = [f"{self.subject}: {self.summary}"]
+        for outcome in (*self.wrong, *(one for one in self.failed if one.storage)):
+            lines.append(f"  {'fragile' if outcome.storage else 'failed '} {outcome.id}: {outcome.says}")
             lines.append(f"          {outcome.evidence}")
         for cause in self.causes:
             lines.append(f"  cause   {cause.says} [{cause.id}]; read {cause.read}")

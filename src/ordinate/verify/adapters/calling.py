@@ -14,8 +14,8 @@ import torch
 from torch import Tensor, nn
 
 from ordinate.errors import ArgumentError, ArgumentTypeError
-from ordinate.verify.limits import TimeLimitExceeded, with_time_limit
-from ordinate.verify.observation import Unsupported, describe_error
+from ordinate.verify.limits import TimeLimitExceeded, is_interrupt, with_time_limit
+from ordinate.verify.observation import NoExceptionError, Unsupported, describe_error
 
 __all__ = ["ROLES", "Call", "Callee", "Subject", "best_of", "calls", "consecutive", "parameters", "same_in_every_row"]
 
@@ -93,12 +93,25 @@ class Callee:
     def call(self, arguments: list[Any], named: Mapping[str, Any], which: int = 0) -> Any:
         """The answer of the subject, within the time limit."""
         target = self.targets[which]
-        return with_time_limit(lambda: target(*arguments, **named), self.seconds)
+        try:
+            return with_time_limit(lambda: target(*arguments, **named), self.seconds)
+        except (Exception, TimeLimitExceeded):
+            raise
+        except BaseException as error:  # SystemExit and the like must not pass for the checker's own
+            if is_interrupt(error):
+                raise
+            raise NoExceptionError(error).with_traceback(error.__traceback__) from None
 
     def tensor(self, answer: Any) -> Tensor:
         """The answer as a tensor; what else it was is noted in `foreign_types`."""
+        if isinstance(answer, Tensor) and answer.layout != torch.strided:
+            self.foreign_types.append("a sparse tensor")
+            return answer.to_dense()
         if isinstance(answer, Tensor):
-            return answer
+            if type(answer) in (Tensor, nn.Parameter):
+                return answer
+            with torch._C.DisableTorchFunctionSubclass():  # a subclass may answer for its own comparisons
+                return answer.as_subclass(Tensor)
         if isinstance(answer, np.ndarray | np.generic | list | float | int):
             self.foreign_types.append(f"{type(answer).__module__.split('.')[0]}.{type(answer).__name__}")
             return torch.as_tensor(np.asarray(answer))
@@ -314,14 +327,14 @@ def best_of(
 ) -> tuple[int, AnySubject]:
     """The candidate with the highest score, the first among equals; `score` may return a better informed one.
 
-    A subject that raises the same in every form, or does not answer in time, has not been called wrongly: it is returned as it
-    is with its `no_answer`, which becomes a failed property.
+    A subject that raises the same in every form, ends itself, or does not answer in time, has not been called wrongly: it is
+    returned as it is with its `no_answer`, which becomes a failed property.
 
     Raises:
         ArgumentError: no way fits; the message shows what was tried.
     """
     tried: list[str] = []
-    raised: set[str] = set()
+    raised: dict[str, str] = {}
     best: tuple[int, AnySubject] | None = None
     first: AnySubject | None = None
     for candidate in candidates:
@@ -333,10 +346,15 @@ def best_of(
         except TimeLimitExceeded as error:
             candidate.no_answer = str(error)
             return 0, candidate
-        except Exception as error:
-            says = describe_error(error, 160)
+        except BaseException as error:
+            if is_interrupt(error):
+                raise
+            says = describe_error(error, 160, with_line=not isinstance(error, Unsupported))
+            if isinstance(error, NoExceptionError) or not isinstance(error, Exception):
+                candidate.no_answer = f"it raises {says}"
+                return 0, candidate
             tried.append(f"{candidate.description}: {says}")
-            raised.add(f"it raises {says}" if not isinstance(error, Unsupported) else "")
+            raised.setdefault("" if isinstance(error, Unsupported) else describe_error(error, 160), f"it raises {says}")
             continue
         if best is None or scored[0] > best[0]:
             best = scored
@@ -345,6 +363,6 @@ def best_of(
     if best is not None:
         return best
     if first is not None and len(raised) == 1 and "" not in raised:
-        first.no_answer = raised.pop()
+        (first.no_answer,) = raised.values()
         return 0, first
     raise ArgumentError("subject", expected=expected, got="; ".join(dict.fromkeys(tried[:6])) or "no way to call it", hint=hint)

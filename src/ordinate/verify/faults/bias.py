@@ -138,6 +138,21 @@ def _from_zero(query: Tensor, key: Tensor) -> tuple[Tensor, Tensor]:
     return (steps if query.ndim == 1 else steps.expand_as(query)), key
 
 
+def _of_query_length(s: Settings) -> Bias:
+    """In decoding a bias of one key, broadcast over all of them."""
+    right = _slopes(lambda s: slopes(s.num_heads, s.slopes))(s)
+
+    def wrong(query: Tensor, key: Tensor) -> Tensor:
+        if query.shape[-1] != 1 or key.shape[-1] == 1:
+            result: Tensor = right(query, key)
+            return result
+        first = torch.zeros(1, dtype=torch.long)
+        one: Tensor = right(first, first)
+        return one.expand(*one.shape[:-1], key.shape[-1])
+
+    return wrong
+
+
 def _is_alibi(s: Settings) -> bool:
     return s.rule == "alibi"
 
@@ -202,6 +217,9 @@ BIAS_FAULTS: tuple[KnownFault, ...] = (
     _t5_bias("padding-counts", "padding and packing",
         says="keys counted from the start of the row, padding included, while queries are counted without it",
         make=_t5_at(lambda query, key: (query, torch.arange(key.shape[-1]).expand_as(key)))),
+    _alibi("bias-of-query-length", "offset and cache",
+        says="a bias built from the query's length in decoding, the same for every key", make=_of_query_length, read=ALiBi,
+        reported="bias[:, :q_len, :q_len] broadcast over the cache"),
     _alibi("slopes-in-a-buffer", "device and dtype",
         says="slopes in a buffer outside the state dict: a cast rounds them, an empty device loses them",
         make=_BufferedSlopes, read=ALiBi.slopes, visible_with=TWELVE, reported="x-transformers, AlibiPositionalBias"),

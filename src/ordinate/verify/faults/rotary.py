@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ordinate.frequencies import DynamicNTK, Linear, Llama3, LongRoPE, NTKAware, YaRN, inverse_frequencies
+from ordinate.frequencies import DynamicNTK, Linear, Llama3, LongRoPE, NTKAware, Proportional, YaRN, inverse_frequencies
 from ordinate.position.additive.absolute import LearnedTable
 from ordinate.position.indices import appended, consecutive, from_lengths, from_mask
 from ordinate.position.rotary import Rotary
@@ -160,6 +160,31 @@ def _pairs_across_the_head(s: Settings, x: Tensor, positions: Tensor) -> Tensor:
     theta = angles(s, positions)
     still = theta.new_zeros(*theta.shape[:-1], (s.head_dim - s.rotary_dim) // 2)
     return turn(x, positions, s.replace(layout="half", rotary_dim=s.head_dim), theta=torch.cat((theta, still), -1))
+
+
+def _proportional_for_partial(s: Settings, x: Tensor, positions: Tensor) -> Tensor:
+    """Frequencies and pairs of the whole head, of which only the first turn."""
+    rates = torch.tensor(reference_frequencies(s.head_dim, _base(s)), dtype=torch.float64)
+    rates[s.rotary_dim // 2 :] = 0
+    whole = s.replace(rotary_dim=s.head_dim, scaling=None)
+    return turn(x, positions, whole, theta=s.sign * positions.double().unsqueeze(-1) * rates)
+
+
+def _partial_for_proportional(s: Any) -> Settings:
+    """The pairs that turn taken for the first channels, with frequencies of their own."""
+    turning = 2 * int(s.scaling.fraction * s.rotary_dim // 2)
+    changed: Settings = s.replace(rotary_dim=turning, scaling=None)
+    return changed
+
+
+def _later_rows(value: Callable[[Tensor], Tensor]) -> Make:
+    """Where every row has one token, rows after the first are not computed."""
+
+    def one(s: Settings, x: Tensor, positions: Tensor) -> Tensor:
+        result = turn(x, positions, s)
+        return torch.cat((result[:1], value(x[1:]))) if x.shape[-2] == 1 else result
+
+    return _each(one)
 
 
 def _neighbours_as_halves(s: Settings, x: Tensor, positions: Tensor) -> Tensor:
@@ -541,6 +566,12 @@ ROTARY_FAULTS: tuple[KnownFault, ...] = (
         says="tokens counted on from the first position given, whatever the others are",
         make=_positions(lambda positions: positions[..., :1] + torch.arange(positions.shape[-1])), read=from_lengths,
         reported="arange(start, start + length)"),
+    _row("later-rows-unwritten", "padding and packing",
+        says="rows after the first left at zero where every row has one token", make=_later_rows(torch.zeros_like),
+        read=Rotary.rotate, reported="decode kernels launched for one row"),
+    _row("later-rows-as-they-came", "padding and packing",
+        says="rows after the first left as they came where every row has one token", make=_later_rows(lambda x: x),
+        read=Rotary.rotate, reported="decode kernels launched for one row"),
     _row("longest-row-decides", "padding and packing",
         says="the longest row of a call decides every row's frequencies, while cached keys keep those they came at",
         make=_length(lambda s, positions: int(positions.max()) + 1), read=Rotary.tables, needs=_length_dependent,
@@ -553,6 +584,16 @@ ROTARY_FAULTS: tuple[KnownFault, ...] = (
     _row("partial-ignored", "parsing", says="the whole head turned though only rotary_dim channels should",
         make=_settings(lambda s: s.replace(rotary_dim=s.head_dim)), read=Rotary, needs=_partial, visible_with=PARTIAL,
         reported="partial_rotary_factor not read"),
+    _row("partial-as-proportional", "parsing",
+        says="the first pairs of the whole head turned, with its frequencies, though rotary_dim channels turn by themselves",
+        make=_each(_proportional_for_partial), read=Rotary, needs=lambda s: _partial(s) and _unscaled(s),
+        visible_with={**PARTIAL, "layout": "half"}, reported="partial_rotary_factor read as proportional scaling"),
+    _row("proportional-as-partial", "parsing",
+        says="the first channels turned by themselves though the first pairs of the whole head were to turn",
+        make=_settings(_partial_for_proportional), read=Proportional,
+        needs=lambda s: isinstance(s.scaling, Proportional) and 0 < s.scaling.fraction < 1,
+        visible_with={"scaling": Proportional(0.5), "layout": "half"},
+        reported="proportional read as partial_rotary_factor"),
     _row("base-ignored", "parsing", says="base 10000 though another was stated",
         make=_settings(lambda s: s.replace(base=10000.0)), read=Rotary, visible_with={"base": 500000.0},
         reported="rope_theta under another key"),

@@ -46,6 +46,11 @@ class KnownFault:
     of_settings: bool = False
     properties: tuple[str, ...] = ()
 
+    @property
+    def rounds(self) -> bool:
+        """Whether it may round to a narrow format, where implementations differ in the last bit of that."""
+        return self.family in ("numeric", "device and dtype") or "dtype" in self.id
+
     def implement(self, settings: Any) -> Any:
         """The wrong implementation.
 

@@ -17,6 +17,7 @@ from torch import Tensor
 
 from ordinate.verify.adapters.calling import Callee
 from ordinate.verify.adapters.rotary import RotarySubject
+from ordinate.verify.limits import TimeLimitExceeded
 from ordinate.verify.observation import (
     Comparison,
     Fact,
@@ -41,7 +42,7 @@ from ordinate.verify.properties.shared import (
 from ordinate.verify.references.frequency_schedules import cos_sin_factor, trained_context
 from ordinate.verify.references.rotation import Layout, RotarySettings, angles, frequencies, pairs, rotated
 
-__all__ = ["ROTARY", "RotaryCase", "measured"]
+__all__ = ["ROTARY", "RotaryCase", "measured", "same_far_out"]
 
 PROBED = (0, 1, 2, 3, 4, 5, 6, 7, 8, 16, 32, 64)
 
@@ -208,14 +209,18 @@ def measured(subject: RotarySubject, case: RotaryCase) -> tuple[Tensor, Identifi
     return result
 
 
-def allowed(x: Tensor, positions: Tensor, case: RotaryCase, dtype: torch.dtype = torch.float32) -> Tensor:
+def allowed(
+    x: Tensor, positions: Tensor, case: RotaryCase, dtype: torch.dtype = torch.float32, rates: Tensor | None = None
+) -> Tensor:
     """Difference allowed of x [B, H, T, D] turned at positions [T] or [B, T]: the pair's length times `rotation_error`.
 
-    Channels that do not turn are allowed what rounding to `dtype` costs.
+    Channels that do not turn are allowed what rounding to `dtype` costs; `rates` are the frequencies, by default those known.
     """
     known = case.known
     far = positions if positions.ndim == 1 else positions.amax(0)
-    error = cos_sin_factor(known.scaling) * rotation_error(far, frequencies(known), dtype, known.angles)
+    error = cos_sin_factor(known.scaling) * rotation_error(
+        far, frequencies(known) if rates is None else rates, dtype, known.angles
+    )
     first, second = pairs(known)
     length = (x[..., first].double().square() + x[..., second].double().square()).sqrt()
     result = x.double().abs() * torch.finfo(dtype).eps + 1e-12
@@ -573,6 +578,9 @@ def _one_token(subject: RotarySubject, case: RotaryCase) -> Observation:
     whole = subject.fresh().turn(*inputs, steps)
     got = subject.fresh().turn(*_cut(inputs, 0, 1), steps[:1])
     comparisons = _compared("of a row of one token", got, _cut(whole, 0, 1), _cut(inputs, 0, 1), steps[:1], case)
+    if subject.form.takes != "nothing":  # decoding: one token in every row of the batch, behind others
+        got = subject.fresh().turn(*_cut(inputs, 5, 6), steps[5:6])
+        comparisons += _compared("of one token a row", got, _cut(whole, 5, 6), _cut(inputs, 5, 6), steps[5:6], case)
     return Observation(comparisons)
 
 
@@ -733,6 +741,30 @@ def _at_length(subject: RotarySubject, compiled: RotarySubject, case: RotaryCase
     return Comparison(f"compiled queries of {length} tokens", got, expected.double(), 2 * allowed(inputs[0], steps, case), axes)
 
 
+def same_far_out(subject: RotarySubject, suspect: RotarySubject, case: RotaryCase) -> bool:
+    """Whether both turn a vector alike at far positions, where slow pairs have turned too, as far as both answer."""
+    if subject.measured is None:
+        return True
+    identified = subject.measured[1].frequencies
+    known = frequencies(case.known)
+    rates = torch.maximum(known, identified) if known.shape == identified.shape else known.amax().expand_as(known)
+    x = torch.ones(1, case.stated.num_heads, 1, case.stated.head_dim)
+    subject, suspect = subject.fresh(), suspect.fresh()
+    for position in _reachable(subject, case):
+        steps = torch.tensor([position])
+        try:
+            one, other = (both.at(x, x.clone(), steps)[0].double() for both in (subject, suspect))
+        except (Exception, TimeLimitExceeded):
+            return True
+        if known.shape != identified.shape:
+            bound = torch.full_like(one, float(rotation_error(steps, rates, torch.float32).max()))
+        else:
+            bound = allowed(x, steps, case, rates=rates)
+        if not bool(((one - other).abs() <= 8 * bound + 1e-6 * other.abs()).all()):
+            return False
+    return True
+
+
 ROTARY = (
     Property("answers-in-kind", "What comes back has the shape, dtype and device of what went in, and is finite", _answers),
     Property("linear", "A sum of vectors is turned as the sum of the turned vectors", _linear),
@@ -755,11 +787,11 @@ ROTARY = (
     Property("earlier-calls", "A result does not depend on earlier calls of other lengths", _earlier),
     Property("earlier-dtypes", "A result does not depend on earlier calls in another dtype", _earlier_dtype),
     Property("equal-sizes", "As many heads as tokens as rows confuse no axis", _equal_sizes),
-    Property("one-token", "A row of one token is the first of a longer row", _one_token),
+    Property("one-token", "One token a row is that of a longer row", _one_token),
     Property("far-positions", "Angles at far positions are as exact as their arithmetic allows", _far),
     Property("half-precision", "A call in bfloat16 loses the rounding of values alone, however far out", _half),
-    Property("module-cast", "A cast of the module and back spoils no angle", _cast),
-    Property("meta-device", "Built on the meta device and loaded, it is the same", _meta),
+    Property("module-cast", "A cast of the module and back spoils no angle", _cast, storage=True),
+    Property("meta-device", "Built on the meta device and loaded, it is the same", _meta, storage=True),
     state_dict_property,
     Property("copies", "A copy gives every bit again", _copies),
     Property("pickle", "A pickle gives every bit again", _pickled),

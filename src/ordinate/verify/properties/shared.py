@@ -98,7 +98,7 @@ def _state_dict(subject: Any, case: Any) -> Observation:
     return Observation(facts=[Fact(not extra, says)])
 
 
-state_dict_property = Property("state-dict", "The state dict holds what is learned and no table", _state_dict)
+state_dict_property = Property("state-dict", "The state dict holds what is learned and no table", _state_dict, storage=True)
 
 
 def module_properties(what: str, beside: Callable[[Any, Any, Any, str], Observation], spoils: str) -> tuple[Property, ...]:
@@ -123,8 +123,8 @@ def module_properties(what: str, beside: Callable[[Any, Any, Any, str], Observat
         return beside(subject.fresh(), subject.calling(copied(subject.callee)), case, f"{what} of a copy")
 
     return (
-        Property("module-cast", f"A cast of the module and back spoils {spoils}", cast),
-        Property("meta-device", "Built on the meta device and loaded, it is the same", meta),
+        Property("module-cast", f"A cast of the module and back spoils {spoils}", cast, storage=True),
+        Property("meta-device", "Built on the meta device and loaded, it is the same", meta, storage=True),
         state_dict_property,
         Property("copies", "A copy gives the same", same),
     )

@@ -1,0 +1,94 @@
+"""No subject passes by what it does to the process: a table of hostile ones, in this process where that is safe."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from ordinate.errors import ArgumentError, DataError, UnknownNameError
+from ordinate.verify import check_rotary
+from ordinate.verify.isolation import check_in_process
+from tests.verify import hostile_subjects as hostile
+
+FILE = str(Path(hostile.__file__))
+SOME = ["answers-in-kind", "linear", "layout", "frequencies", "input-untouched"]
+EVERYDAY = ("ends_the_process", "interrupts", "leaves_a_daemon", "says_that_verdicts_pass", "forges_a_verdict")
+
+
+def check(subject: str, seconds: float = 100.0, **settings: object):
+    return check_in_process({"subject": subject, "kind": "rotary", "settings": settings}, seconds=seconds)
+
+
+def test_there_are_more_than_forty():
+    assert len(hostile.HARMLESS) + len(hostile.DANGEROUS) + len(hostile.AT_IMPORT) > 50
+
+
+@pytest.mark.parametrize("subject", hostile.HARMLESS, ids=lambda one: one.__name__)
+def test_a_hostile_subject_fails(subject):
+    hostile.CALLS[0] = 0
+    if subject.__name__ in ("returns_a_meta_tensor", "returns_another_shape"):  # nothing that a rotation could be
+        with pytest.raises(ArgumentError, match="came back|meta"):
+            check_rotary(subject, skip=["compile"])
+        return
+    verdict = check_rotary(subject, skip=["compile"])
+    assert not verdict.passed
+    assert verdict.failed[0].evidence
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=() if name in EVERYDAY else pytest.mark.slow) for name in hostile.DANGEROUS]
+)
+def test_a_hostile_subject_fails_in_a_process_of_its_own(name):
+    clock = name in ("loops_past_every_exception", "stops_the_clock")
+    verdict = check(f"{FILE}:{name}", seconds=25 if clock else 100, **({"seconds": 1.0} if clock else {}), only=SOME)
+    assert not verdict.passed
+    assert verdict.summary.startswith("failed")
+    assert (f"{FILE}" not in _running()) or sys.platform != "linux"
+
+
+def _running() -> str:
+    """Command lines of the processes that carry the mark of a run."""
+    time.sleep(0.2)
+    lines = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            if b"ORDINATE_VERIFY_RUN=" in (entry / "environ").read_bytes() and int(entry.name) != os.getpid():
+                lines.append((entry / "cmdline").read_bytes().decode())
+        except OSError:
+            continue
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=() if n == "ends the process" else pytest.mark.slow) for n in hostile.AT_IMPORT]
+)
+def test_a_module_that_does_not_import_is_wrong_use(name, tmp_path):
+    (tmp_path / "mine.py").write_text(hostile.AT_IMPORT[name])
+    if name == "patches the verdict":
+        assert not check(f"{tmp_path}/mine.py:rope", only=SOME).passed
+        return
+    with pytest.raises(DataError, match="imports"):
+        check(f"{tmp_path}/mine.py:rope")
+
+
+def test_a_right_subject_passes_and_what_it_prints_is_no_answer(tmp_path, capfd):
+    source = Path(FILE).read_text().split("# harmless")[0]
+    talks = "\n\ndef talks(x, positions):\n    print('so far so good')\n    return right(x, positions)\n"
+    (tmp_path / "mine.py").write_text(source + talks)
+    lines: list[str] = []
+    request = {"subject": f"{tmp_path}/mine.py:talks", "kind": "rotary", "settings": {"only": ["layout", "offsets"]}}
+    verdict = check_in_process(request, progress=lines.append)
+    assert verdict.passed
+    assert "offsets (2 of 2)" in lines
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert "so far so good" in err
+
+
+def test_wrong_use_comes_back_as_the_error_that_it_is():
+    with pytest.raises(UnknownNameError, match="did you mean"):
+        check(f"{FILE}:rigth")
