@@ -8,6 +8,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from ordinate.frequencies import LongRoPE
 from ordinate.verify.adapters.attention import AttentionForm, AttentionSubject
 from ordinate.verify.adapters.bias import BiasForm, BiasSubject
 from ordinate.verify.adapters.calling import Call, Callee
@@ -80,9 +81,9 @@ def prove(
     return rows
 
 
-def prove_fault(fault: KnownFault, number: int) -> Row:
+def prove_fault(fault: KnownFault, number: int, head_dim: int = 64, base: float = 10000.0) -> Row:
     """One known fault of the library; `number` chooses its layout, direction and order of axes."""
-    verdict = _MAKERS[fault.kind](fault, number)
+    verdict = _rotary(fault, number, head_dim, base) if fault.kind == "rotary" else _MAKERS[fault.kind](fault, number)
     return _row(fault.id, "library", fault.kind, fault.family, fault.id, verdict)
 
 
@@ -108,12 +109,15 @@ class _Reordered(nn.Module):
         return query.transpose(1, 2), key.transpose(1, 2)
 
 
-def _rotary(fault: KnownFault, number: int) -> Verdict:
-    settings = dict(fault.visible_with)
+def _rotary(fault: KnownFault, number: int, head_dim: int, base: float) -> Verdict:
+    settings = {"base": base, **fault.visible_with}
+    if isinstance(settings.get("scaling"), LongRoPE):  # its factors are of 32 pairs
+        short, long, original, claimed = (getattr(settings["scaling"], name) for name in _LONGROPE)
+        settings["scaling"] = LongRoPE(short[:1] * (head_dim // 2), long[:1] * (head_dim // 2), original, claimed)
     wanted = settings.get("layout") or ("interleaved", "half")[number % 2]
     sign = 1 if fault.of_settings else (1, 1, -1)[number % 3]
     order = ("BTHD", "BHTD")[number // 2 % 2]
-    stated = RotarySettings.checked(64, settings.pop("rotary_dim", None), **settings)
+    stated = RotarySettings.checked(head_dim, settings.pop("rotary_dim", None), **settings)
     wrong = fault.implement(stated.replace(layout=wanted, stated_layout=stated.layout, sign=sign))
     subject = adapt_rotary(_Reordered(wrong, order), stated, order=order)
     return CHECKERS["rotary"].verdict(subject, stated, fault.id, CHEAP["rotary"])
@@ -147,8 +151,8 @@ def _decoder(fault: KnownFault, number: int) -> Verdict:
     return CHECKERS["decoder"].verdict(wrong_decoder(fault.id), DecoderSettings(), fault.id)
 
 
+_LONGROPE = ("short_factor", "long_factor", "original_context", "claimed_context")
 _MAKERS: dict[str, Callable[[KnownFault, int], Verdict]] = {
-    "rotary": _rotary,
     "bias": _bias,
     "buckets": _bias,
     "embedding": _embedding,
