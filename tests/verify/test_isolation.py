@@ -44,7 +44,9 @@ def test_a_hostile_subject_fails(subject):
 )
 def test_a_hostile_subject_fails_in_a_process_of_its_own(name):
     clock = name in ("loops_past_every_exception", "stops_the_clock")
-    verdict = check(f"{FILE}:{name}", seconds=25 if clock else 100, **({"seconds": 1.0} if clock else {}), only=SOME)
+    settings = {"seconds": 1.0} if clock else {}
+    settings |= {"skip": ["compile"]} if name.endswith("50th_call") else {"only": SOME}
+    verdict = check(f"{FILE}:{name}", seconds=25 if clock else 100, **settings)
     assert not verdict.passed
     assert verdict.summary.startswith("failed")
     assert (f"{FILE}" not in _running()) or sys.platform != "linux"
