@@ -19,8 +19,8 @@ SOME = ["answers-in-kind", "linear", "layout", "frequencies", "input-untouched"]
 EVERYDAY = ("ends_the_process", "interrupts", "leaves_a_daemon", "says_that_verdicts_pass", "forges_a_verdict")
 
 
-def check(subject: str, seconds: float = 100.0, **settings: object):
-    return check_in_process({"subject": subject, "kind": "rotary", "settings": settings}, seconds=seconds)
+def check(subject: str, limit: float = 100.0, **settings: object):
+    return check_in_process({"subject": subject, "kind": "rotary", "settings": settings}, seconds=limit)
 
 
 def test_there_are_more_than_forty():
@@ -46,7 +46,7 @@ def test_a_hostile_subject_fails_in_a_process_of_its_own(name):
     clock = name in ("loops_past_every_exception", "stops_the_clock")
     settings = {"seconds": 1.0} if clock else {}
     settings |= {"skip": ["compile"]} if name.endswith("50th_call") else {"only": SOME}
-    verdict = check(f"{FILE}:{name}", seconds=25 if clock else 100, **settings)
+    verdict = check(f"{FILE}:{name}", limit=25 if clock else 100, **settings)
     assert not verdict.passed
     assert verdict.summary.startswith("failed")
     assert (f"{FILE}" not in _running()) or sys.platform != "linux"
