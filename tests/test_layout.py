@@ -72,15 +72,15 @@ INSIDE: dict[str, list[list[str]]] = {
         ["catalogue"],
     ],
     "verify": [
-        ["limits", "verdict", "precision", "references", "resolve"],
-        ["observation"],
+        ["limits", "verdict", "precision", "references"],
+        ["resolve", "observation"],
         ["adapters"],
         ["properties", "faults"],
         ["diagnosis"],
         ["checker"],
         ["checks"],
         ["model"],
-        ["peers"],
+        ["peers", "isolation"],
     ],
 }
 
