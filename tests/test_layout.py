@@ -41,7 +41,7 @@ INSIDE: dict[str, list[list[str]]] = {
         ["__init__"],
     ],
     "attention": [
-        ["masks", "encodings", "norm", "reference", "context_parallel", "checkpoint"],
+        ["masks", "encodings", "norm", "reference", "transforms", "context_parallel", "checkpoint"],
         ["score_terms", "backend_selection", "visibility", "cache_positions"],
         ["blocked", "flex", "cache"],
         ["plan", "generation"],

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 from torch.testing import assert_close
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from ordinate.attention import Causal, Documents, Padding, Window, attend
 from ordinate.errors import ArgumentError, ArgumentTypeError, RefusedError, ShapeError
@@ -214,3 +215,62 @@ STEPS = torch.arange(6)
 def test_what_does_not_fit_is_refused_in_words(call, error, words):
     with pytest.raises(error, match=words):
         call()
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize("keys", [1, 4, 7, 16])
+@pytest.mark.parametrize("impl", ["auto", "reference", "sdpa", "blocked"])
+@pytest.mark.parametrize("encoding", [None, Rotary(8, layout="half"), ALiBi(4)], ids=str)
+def test_a_query_that_is_no_number_is_refused_whatever_the_kernel_makes_of_it(bad, keys, impl, encoding):
+    """torch's CPU kernel gives a row of zeros where all scores of a query are NaN."""
+    for dtype in (torch.float32, torch.float64, torch.bfloat16):
+        q, k, v = heads(tokens=keys, keys=keys, dtype=dtype)
+        q[0, 0, 0, 0] = bad
+        kind = "NaN" if math.isnan(bad) else "infinity"
+        with pytest.raises(ArgumentError, match=f"query: expected numbers, got {kind} in 1 of"):
+            attend(q, k, v, query_positions=indices.consecutive(keys), encoding=encoding, impl=impl)
+
+
+def test_zeros_among_the_values_are_no_error():
+    q, k, v = heads()
+    assert attend(q, k, torch.zeros_like(v)).abs().max() == 0
+
+
+class Looks(TorchDispatchMode):
+    """Counts what makes the host wait for a device: single numbers read out, and lists."""
+
+    def __init__(self, monkeypatch):
+        super().__init__()
+        self.count, whole = 0, torch.Tensor.tolist
+        monkeypatch.setattr(torch.Tensor, "tolist", lambda tensor: (setattr(self, "count", self.count + 1), whole(tensor))[1])
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        names = ("aten::_local_scalar_dense", "aten::nonzero", "aten::equal", "aten::is_nonzero")
+        self.count += function.name().split(".")[0] in names
+        return function(*args, **(kwargs or {}))
+
+
+MASKED = {
+    "causal": (Causal(), STEPS, STEPS),
+    "causal, equal positions": (Causal(), STEPS, STEPS.clone()),
+    "causal, backwards": (Causal(), STEPS.flip(0), STEPS.flip(0)),
+    "window": (Window(3), STEPS, STEPS),
+    "wide window": (Window(100), STEPS, STEPS),
+    "documents": (Causal() & Documents(torch.tensor([0, 0, 0, 1, 1, 1])), STEPS, STEPS),
+    "padding": (Padding(torch.tensor([[True] * 6, [True] * 4 + [False] * 2])), STEPS, STEPS),
+}
+
+
+@pytest.mark.parametrize("impl", ["auto", "reference", "blocked"])
+@pytest.mark.parametrize("encoding", [None, ALiBi(4)], ids=str)
+@pytest.mark.parametrize("name", MASKED)
+def test_a_masked_call_looks_at_the_device_once(name, encoding, impl, monkeypatch):
+    """Beside the two looks for NaN, which are for CPUs alone, and the blocks' own look at positions."""
+    mask, at, by = MASKED[name]
+    counts = []
+    for rule in (mask, None):
+        with monkeypatch.context() as patch, Looks(patch) as looks:
+            attend(Q, K, V, query_positions=at, key_positions=by, encoding=encoding, mask=rule, impl=impl)
+        counts.append(looks.count)
+    assert counts[0] - counts[1] <= 1
+    assert counts[1] <= 2 + (impl == "blocked" and encoding is not None)

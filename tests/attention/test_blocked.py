@@ -261,3 +261,24 @@ def test_what_blocks_cannot_do_is_an_error_and_no_fallback(change, error, messag
     q, k, v = heads()
     with pytest.raises(error, match=message):
         attend(q, k, v, **{"query_positions": indices.consecutive(TOKENS), "impl": "blocked", **change})
+
+
+@pytest.mark.parametrize("sizes", [(0, 4, 5, 6), (2, 0, 5, 6), (2, 4, 5, 0), (0, 0, 0, 0)], ids=str)
+def test_no_rows_no_heads_or_no_channels_give_an_empty_result_with_gradients(sizes):
+    batch, count, keys, values = sizes
+    q, k = (torch.randn(batch, count or 0, keys, 8, requires_grad=True) for _ in range(2))
+    if not count:
+        k = torch.randn(batch, 1, keys, 8, requires_grad=True)
+    v = torch.randn(batch, k.shape[1], keys, values, requires_grad=True)
+    row = {"query_positions": indices.consecutive(keys), "mask": Causal()}
+    out = attend(q, k, v, impl="blocked", **row)
+    assert out.shape == attend(q, k, v, impl="reference", **row).shape
+    out.sum().backward()
+    assert all(x.grad is not None and x.grad.abs().sum() == 0 for x in (q, k, v))
+
+
+def test_a_second_derivative_is_refused_and_not_silently_zero():
+    q, k, v = heads(40)
+    out = attend(q, k, v, query_positions=indices.consecutive(40), mask=Causal(), impl="blocked")
+    with pytest.raises(RefusedError, match="impl: expected one derivative.*got 'blocked' with create_graph=True"):
+        torch.autograd.grad(out.square().sum(), (q, k, v), create_graph=True)

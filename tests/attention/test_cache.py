@@ -1,5 +1,6 @@
 """A cache against plain lists of tokens: whatever goes in, a query sees what a list would have kept."""
 
+import math
 import os
 
 import pytest
@@ -304,3 +305,12 @@ def test_a_truncated_or_foreign_file_is_an_error(tmp_path):
     save_file({"weight": torch.zeros(3)}, tmp_path / "model")
     with pytest.raises(DataError, match="model: expected a file that KVCache"):
         KVCache.load(tmp_path / "model")
+
+
+@pytest.mark.parametrize("positions", [[math.nan], [0.0, math.nan], [math.inf]])
+def test_positions_that_are_no_numbers_never_get_in(positions):
+    cache = KVCache(1, HEADS, DIM, capacity=4)
+    new = torch.zeros(1, HEADS, len(positions), DIM)
+    with pytest.raises(ArgumentError, match="positions: expected finite positions"):
+        cache.append(new, new, torch.tensor(positions))
+    assert cache.num_cached == 0

@@ -171,3 +171,27 @@ def test_a_prompt_longer_than_a_learned_table_is_refused():
     for prompt, new in ((PROMPTS, 4), (torch.cat((PROMPTS, PROMPTS), dim=1), 1)):
         with pytest.raises(PositionRangeError, match=r"positions below num_positions \(32\)"):
             model.generate(prompt, max_new_tokens=new)
+
+
+@pytest.mark.parametrize("settings", [{}, {"temperature": 1.0, "generator": 0}])
+def test_a_model_of_nan_generates_nothing(settings):
+    model = Decoder(vocabulary=20, dim=16, num_layers=1, num_heads=2, hidden_dim=16, encoding=Rotary(8, layout="half")).eval()
+    with torch.no_grad():
+        model.embedding.weight[7] = float("nan")
+    with pytest.raises(ArgumentError, match="model: expected logits that are numbers, got NaN"):
+        model.generate(torch.tensor([[1, 7, 3]]), max_new_tokens=3, **settings)
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"pad": -5}, "pad: expected an integer from 0 to 19, got -5"),
+        ({"pad": 20}, "pad: expected an integer from 0 to 19, got 20"),
+        ({"eos": -1}, "eos: expected an integer of at least 0"),
+        ({"temperature": 1.0, "generator": 2**70}, "generator: expected an integer from"),
+    ],
+)
+def test_numbers_that_name_no_token_or_seed_are_refused(settings, words):
+    model = Decoder(vocabulary=20, dim=16, num_layers=1, num_heads=2, hidden_dim=16).eval()
+    with pytest.raises(ArgumentError, match=words):
+        model.generate(torch.tensor([[1, 2]]), max_new_tokens=2, **settings)

@@ -17,7 +17,7 @@ from ordinate.attention.backend_selection import Implementation
 from ordinate.attention.encodings import Encoding, as_encodings, check_token_positions, own_scale, position_axes
 from ordinate.attention.masks import Mask, check_mask
 from ordinate.attention.plan import AttentionPlan
-from ordinate.attention.visibility import readable
+from ordinate.attention.transforms import readable
 from ordinate.errors import ArgumentError, ArgumentTypeError, ShapeError
 from ordinate.shapes import check_shape
 

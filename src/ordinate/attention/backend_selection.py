@@ -9,6 +9,7 @@ from typing import Literal, get_args
 import torch
 
 from ordinate.attention.encodings import Encoding
+from ordinate.attention.transforms import kernel_obstacle
 from ordinate.errors import ArgumentError, RefusedError
 from ordinate.position.protocols import adds_to_values, biases_scores, computes_scores
 
@@ -54,11 +55,16 @@ def choose(
     encodings = () if encoding is None else tuple(encoding) if isinstance(encoding, list | tuple) else (encoding,)
     adding = next((type(one).__name__ for one in encodings if adds_to_values(one)), None)
     scoring = next((type(one).__name__ for one in encodings if computes_scores(one)), None)
+    obstacle = kernel_obstacle()
     if impl != "auto":
         if impl not in get_args(Implementation):
             raise ArgumentError("impl", expected=f"one of {', '.join(get_args(Implementation))}", got=repr(impl))
         if impl != "reference" and (return_weights or adding or (scoring and impl == "sdpa")):
             raise RefusedError("impl", expected="an implementation that forms weights", got=impl, hint="take impl='reference'")
+        if impl == "sdpa" and obstacle in ("jvp", "a second derivative"):
+            raise RefusedError(
+                "impl", expected=f"an implementation that carries {obstacle}", got=impl, hint="take impl='reference'"
+            )
         return Choice(impl, "it was named")
     if return_weights:
         return Choice("reference", "weights were asked for")
@@ -68,4 +74,6 @@ def choose(
         return Choice("reference", f"{scoring} computes the scores")
     if dtype in (torch.float16, torch.bfloat16) and any(biases_scores(one) for one in encodings):
         return Choice("reference", f"the bias would be rounded to {dtype} by the kernel")
+    if obstacle is not None:
+        return Choice("reference", f"the kernel does not carry {obstacle}")
     return Choice("sdpa", "torch's kernel does all of it")

@@ -20,10 +20,10 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from ordinate.attention.masks import Mask
 from ordinate.attention.score_terms import ScoreTerm, on_token_axis
+from ordinate.errors import RefusedError
 from ordinate.position.bias.distance import DistanceBias
 from ordinate.position.protocols import reads_mask
 
@@ -223,8 +223,14 @@ class _Blocked(torch.autograd.Function):
         return output, log_sum
 
     @staticmethod
-    @once_differentiable
     def backward(ctx: Any, output_grad: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
+        if torch.is_grad_enabled():
+            raise RefusedError(
+                "impl",
+                expected="one derivative: the backward pass in blocks is not differentiated itself",
+                got="'blocked' with create_graph=True",
+                hint="take impl='reference'",
+            )
         tiling: _Tiling = ctx.tiling
         query, key, value, output, log_sum = ctx.saved_tensors
         query_grad = torch.zeros_like(query, dtype=tiling.wide)

@@ -137,6 +137,9 @@ def generate(
         raise ArgumentError("input_ids", expected="at least one token a row", got="an empty prompt", hint="begin with <bos>")
     sampling, generator = _sampling(temperature, top_k, top_p, generator, input_ids.device)
     ends = _ends(eos, input_ids)
+    if pad is not None:
+        largest = getattr(model, "vocabulary", None)
+        check_integer("pad", pad, minimum=0, maximum=None if largest is None else largest - 1)
     filler = pad if pad is not None else 0 if ends is None else int(ends[0])
 
     with torch.inference_mode():
@@ -162,7 +165,11 @@ def _rows(
     last = _prefill(model, input_ids, token_mask, cache, prefill_tokens)
     rows = [input_ids]
     ended = torch.zeros(batch, 1, dtype=torch.bool, device=input_ids.device)
+    no_numbers = torch.zeros((), dtype=torch.bool, device=input_ids.device)
     for step in range(max_new_tokens):
+        no_numbers = no_numbers | last.isnan().any()
+        if (last.device.type == "cpu" or step + 1 == max_new_tokens) and bool(no_numbers):  # elsewhere every look would wait
+            raise ArgumentError("model", expected="logits that are numbers", got="NaN", hint="look at its weights")
         token = _chosen(last, sampling, generator)
         if ends is not None:
             token = torch.where(ended, filler, token)
@@ -216,15 +223,16 @@ def _sampling(
     sampling = Sampling(temperature, top_k, top_p)
     if generator is None:
         raise ArgumentError("generator", expected="a seed or a torch.Generator", got=None, hint="pass generator=0, say")
-    if isinstance(generator, int):
-        generator = torch.Generator(device).manual_seed(generator)
+    if not isinstance(generator, torch.Generator):
+        seed = check_integer("generator", generator, minimum=-(2**63), maximum=2**64 - 1, hint="a seed, or a torch.Generator")
+        generator = torch.Generator(device).manual_seed(seed)
     return sampling, generator
 
 
 def _ends(eos: int | Collection[int] | None, input_ids: Tensor) -> Tensor | None:
     if eos is None:
         return None
-    numbers = [eos] if isinstance(eos, int) else list(eos)
+    numbers = [check_integer("eos", number, minimum=0) for number in (eos if isinstance(eos, Collection) else [eos])]
     if not numbers:
         raise ArgumentError("eos", expected="a token number, or some", got="none", hint="leave it out to go on to the end")
     return torch.tensor(numbers, device=input_ids.device)

@@ -31,8 +31,9 @@ from ordinate.attention.flex import flex_attention_output
 from ordinate.attention.masks import ExplicitMask, Mask, Padding, check_visible
 from ordinate.attention.reference import reference_attention
 from ordinate.attention.score_terms import ScoreTerm, on_token_axis, sum_of_biases
-from ordinate.attention.visibility import Visibility, mask_order, readable, refuse_empty, resolve_visibility
-from ordinate.errors import ArgumentError, ShapeError
+from ordinate.attention.transforms import in_full_precision, kernel_obstacle, readable, under_transform
+from ordinate.attention.visibility import Visibility, mask_order, refuse_empty, resolve_visibility
+from ordinate.errors import ArgumentError, RefusedError, ShapeError
 from ordinate.position.axes import on_every_axis
 from ordinate.position.protocols import adds_to_values, biases_scores, computes_scores
 from ordinate.position.rotary.rotation import PairRotation
@@ -94,7 +95,8 @@ class AttentionPlan:
         self.scoring = tuple(one for one in encodings if acts_on_scores(one))
         self.rotation, self.extend, self.close = rotation, extend, close
         self.order = mask_order(query_positions, key_positions, mask, position_axes(encodings))
-        self.plain = len(self.scoring) == 0 and impl in ("auto", "sdpa") and not return_weights  # the kernel does all of it
+        # the kernel does all of it
+        self.plain = len(self.scoring) == 0 and impl in ("auto", "sdpa") and not return_weights and kernel_obstacle() is None
         self.visibility = Visibility()
         self._bias: Tensor | None = None
         if impl not in ("blocked", "flex"):
@@ -142,10 +144,11 @@ class AttentionPlan:
                 added = added.masked_fill(~pairs, float("-inf"))
             return self._kernel(query, key, value, scale, added), None
         scores = None if product is None else product.form()
-        output, weights = reference_attention(query, key, value, scale=scale, bias=bias, visible=pairs, scores=scores)
-        for one in self.scoring:
-            if adds_to_values(one):
-                output = output + one.value_term(weights, self.query_positions, self.key_positions).to(output.dtype)
+        with in_full_precision(query.device):
+            output, weights = reference_attention(query, key, value, scale=scale, bias=bias, visible=pairs, scores=scores)
+            for one in self.scoring:
+                if adds_to_values(one):
+                    output = output + one.value_term(weights, self.query_positions, self.key_positions).to(output.dtype)
         return output, weights if self.return_weights else None
 
     def _kernel(self, query: Tensor, key: Tensor, value: Tensor, scale: float, added: Tensor | None) -> Tensor:
@@ -166,6 +169,8 @@ class AttentionPlan:
             scale=scale,
             enable_gqa=heads != shared and not alone,
         )
+        if output.requires_grad and output.grad_fn is not None and output.grad_fn.name() in _ONCE and not under_transform():
+            output.register_hook(_refuse_second_derivative)
         if alone:
             output = output.reshape(batch, heads, 1, -1)
         if self.visibility.empty is not None:
@@ -215,11 +220,23 @@ class AttentionPlan:
         product: ScoreTerm | None,
     ) -> Tensor:
         """The implementations that make no [T, S] tensor: biases are formed, and the mask asked, part by part."""
+        if under_transform() or torch.compiler.is_exporting():
+            raise RefusedError(
+                "impl",
+                expected="neither a transform (vmap, grad, jvp) nor torch.export",
+                got=f"'{impl}' under one of them",
+                hint="take impl='reference'",
+            )
         tokens, keys = query.shape[2], key.shape[2]
         if tokens and keys:
             self._check_corners(terms)
+        if query.device.type == "meta":
+            return query.new_empty(*query.shape[:3], value.shape[-1])
         run = flex_attention_output if impl == "flex" else blocked_attention
-        output, seen = run(query, key, value, scale=scale, terms=terms, product=product, mask=self.mask, positions=self.order)
+        with in_full_precision(query.device):
+            output, seen = run(
+                query, key, value, scale=scale, terms=terms, product=product, mask=self.mask, positions=self.order
+            )
         if seen is not None and self.may_be_empty is not True and readable(seen) and not bool(seen.all()):
             refuse_empty(~seen.unsqueeze(-1), self.may_be_empty)
         return output
@@ -236,6 +253,19 @@ class AttentionPlan:
         for queries, some_keys, shape in ((first, every, (1, keys)), (every, first, (tokens, 1))):
             at = on_token_axis(self.order[0], queries), on_token_axis(self.order[1], some_keys)
             check_visible(self.mask, self.mask.part(queries, some_keys).visible(*at), (batch, heads, *shape))
+
+
+_ONCE = ("ScaledDotProductFlashAttentionForCpuBackward0",)  # kernels whose backward pass torch cannot differentiate
+
+
+def _refuse_second_derivative(grad: Tensor) -> None:
+    if torch.is_grad_enabled():
+        raise RefusedError(
+            "impl",
+            expected="one derivative: torch does not differentiate its kernel's backward pass",
+            got="'sdpa' with create_graph=True",
+            hint="take impl='reference'",
+        )
 
 
 def self_attention_plans(

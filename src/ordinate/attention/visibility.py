@@ -12,10 +12,11 @@ import torch
 from torch import Tensor
 
 from ordinate.attention.masks import Causal, Mask, Window, check_visible, rules
+from ordinate.attention.transforms import readable
 from ordinate.errors import ArgumentError, RefusedError
 from ordinate.position.axes import on_every_axis, reading_order
 
-__all__ = ["Visibility", "mask_order", "readable", "refuse_empty", "resolve_visibility"]
+__all__ = ["Visibility", "mask_order", "refuse_empty", "resolve_visibility"]
 
 
 @dataclass(frozen=True)
@@ -31,13 +32,6 @@ class Visibility:
     causal: bool = False
     pairs: Tensor | None = None
     empty: Tensor | None = None
-
-
-def readable(*tensors: Tensor) -> bool:
-    """Whether numbers may be looked at: not while compiling, under a transform such as vmap, or on the meta device."""
-    if torch.compiler.is_compiling() or torch._C._functorch.peek_interpreter_stack() is not None:
-        return False
-    return all(tensor.device.type != "meta" for tensor in tensors)
 
 
 def mask_order(query_positions: Tensor, key_positions: Tensor, mask: Mask | None, axes: int | None) -> tuple[Tensor, Tensor]:
