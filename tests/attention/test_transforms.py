@@ -1,4 +1,4 @@
-"""Which transforms of torch each implementation of `attend` carries: docs/attention.md shows this table, and it is made here."""
+"""Which transforms of torch each implementation of `attend` carries: the table of docs/attention.md is checked here."""
 
 import itertools
 import re
@@ -70,10 +70,10 @@ def double_backward(impl, encoding):
     assert torch.autograd.gradgradcheck(f, inputs)
 
 
-def compile(impl, encoding):
+def compiled(impl, encoding):
     torch._dynamo.reset()
-    compiled = torch.compile(lambda *inputs: run(impl, encoding, *inputs), backend="eager")
-    assert_close(compiled(QUERY, KEY, VALUE), by_reference(encoding))
+    quick = torch.compile(lambda *inputs: run(impl, encoding, *inputs), backend="eager")
+    assert_close(quick(QUERY, KEY, VALUE), by_reference(encoding))
 
 
 def export(impl, encoding):
@@ -105,7 +105,7 @@ def inference_mode(impl, encoding):
     assert_close(output, by_reference(encoding))
 
 
-TRANSFORMS = [vmap, jvp, vjp, double_backward, compile, export, autocast, meta, inference_mode]
+TRANSFORMS = [vmap, jvp, vjp, double_backward, compiled, export, autocast, meta, inference_mode]
 IMPLEMENTATIONS = ["auto", "reference", "sdpa", "blocked"]
 
 
@@ -113,9 +113,7 @@ def outcome(transform, impl, encoding):
     try:
         return transform(impl, encoding) or "yes"
     except RefusedError as error:
-        assert error.argument == "impl"
-        assert f"{impl if impl != 'auto' else 'sdpa'}" in str(error)
-        return "refused"
+        return "refused" if error.argument == "impl" else f"refused: {error}"
 
 
 def documented():
@@ -126,9 +124,13 @@ def documented():
     return {(row[0], name): cell for row in rows[2:] for name, cell in zip(rows[0][1:], row[1:], strict=True)}
 
 
-@pytest.mark.parametrize(
-    ("transform", "impl"), list(itertools.product(TRANSFORMS, IMPLEMENTATIONS)), ids=lambda x: getattr(x, "__name__", x)
-)
+CASES = [
+    pytest.param(transform, impl, id=f"{transform.__name__} {impl}", marks=[pytest.mark.slow] * (transform in (compiled, export)))
+    for transform, impl in itertools.product(TRANSFORMS, IMPLEMENTATIONS)
+]
+
+
+@pytest.mark.parametrize(("transform", "impl"), CASES)
 def test_the_table_in_the_docs_is_what_happens(transform, impl):
     outcomes = {outcome(transform, impl, encoding) for encoding in ENCODINGS}
     assert outcomes == {documented()[impl, transform.__name__.replace("_", " ")]}
@@ -146,7 +148,7 @@ def test_auto_says_which_transform_it_steps_aside_for():
     assert choose().impl == "sdpa"
 
 
-@pytest.mark.parametrize("transform", [vmap, jvp, vjp, export])
+@pytest.mark.parametrize("transform", [vmap, jvp, vjp])
 def test_flex_is_refused_under_transforms_by_name(transform):
     with pytest.raises(RefusedError, match="impl: expected neither a transform"):
         transform("flex", None)
