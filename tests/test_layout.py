@@ -17,7 +17,7 @@ SOURCE = ROOT / "src" / "ordinate"
 LAYERS = [
     ["errors"],
     ["arguments", "records", "extras", "shapes", "atomic_io", "huge_pages"],
-    ["frequencies", "alibi_slopes", "encodings", "safetensors_io"],
+    ["frequencies", "alibi_slopes", "encodings", "resolve", "safetensors_io"],
     ["spec", "data"],
     ["logic", "reservoir", "position", "inspection"],
     ["attention"],

@@ -280,5 +280,5 @@ def test_no_rows_no_heads_or_no_channels_give_an_empty_result_with_gradients(siz
 def test_a_second_derivative_is_refused_and_not_silently_zero():
     q, k, v = heads(40)
     out = attend(q, k, v, query_positions=indices.consecutive(40), mask=Causal(), impl="blocked")
-    with pytest.raises(RefusedError, match="impl: expected one derivative.*got 'blocked' with create_graph=True"):
+    with pytest.raises(RefusedError, match=r"impl: expected one derivative.*got 'blocked' with create_graph=True"):
         torch.autograd.grad(out.square().sum(), (q, k, v), create_graph=True)

@@ -125,7 +125,9 @@ def documented():
 
 
 CASES = [
-    pytest.param(transform, impl, id=f"{transform.__name__} {impl}", marks=[pytest.mark.slow] * (transform in (compiled, export)))
+    pytest.param(
+        transform, impl, id=f"{transform.__name__} {impl}", marks=[pytest.mark.slow] * (transform in (compiled, export))
+    )
     for transform, impl in itertools.product(TRANSFORMS, IMPLEMENTATIONS)
 ]
 

@@ -17,6 +17,7 @@ OTHER = {
     "task": "copy", "encoding": "alibi", "seed": 1, "study": "probe", "train_length": 16, "test_lengths": (64, 128),
     "layers": 3,
     "dim": 128, "heads": 2, "steps": 7, "batch_rows": 8, "learning_rates": (1e-3,), "tested_rows": 3, "corpus": "ab",
+    "source": "0123456789abcdef",
 }  # fmt: skip
 
 
@@ -56,7 +57,7 @@ def test_sizes_that_do_not_fit_are_refused() -> None:
         Cell("k-back", "rope", 0, dim=36)
     with pytest.raises(ArgumentError, match="steps: expected an integer of at least 1, got 0"):
         Cell("k-back", "rope", 0, steps=0)
-    with pytest.raises(ArgumentTypeError, match="layers: expected a whole number, got float"):
+    with pytest.raises(ArgumentTypeError, match="layers: expected an integer of at least 1, got float"):
         Cell("k-back", "rope", 0, layers=2.0)  # type: ignore[arg-type]
     with pytest.raises(ArgumentError, match="learning_rates: expected rates"):
         Cell("k-back", "rope", 0, learning_rates=())

@@ -84,9 +84,11 @@ def test_your_own_class_is_imported_from_the_working_folder(tmp_path: Path, monk
         make("mine_of_mine:Bare", SHAPE)
     with pytest.raises(RefusedError, match="Greedy with flavour; wrap it in a class of your own"):
         make("mine_of_mine:Greedy", SHAPE)
-    with pytest.raises(ArgumentError, match="module:object that can be imported, got mine_of_mine:None_such"):
+    with pytest.raises(
+        ArgumentError, match=r"module:object or file\.py:object that can be imported, got mine_of_mine:None_such"
+    ):
         entry("mine_of_mine:None_such")
-    with pytest.raises(ArgumentError, match="module:object that can be imported, got no_such_module:X"):
+    with pytest.raises(ArgumentError, match=r"module:object or file\.py:object that can be imported, got no_such_module:X"):
         entry("no_such_module:X")
 
 

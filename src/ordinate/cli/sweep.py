@@ -23,7 +23,11 @@ def sweep(
     task: Annotated[list[str] | None, typer.Option("--task", metavar="NAME", help="Only this task; repeat it.")] = None,
     encoding: Annotated[
         list[str] | None,
-        typer.Option("--encoding", metavar="NAME", help="Only this encoding, or your class as module:object; repeat it."),
+        typer.Option(
+            "--encoding",
+            metavar="NAME",
+            help="Only this encoding, or your class: module:object, file.py:object; repeat it.",
+        ),
     ] = None,
     study: Annotated[
         list[str] | None, typer.Option("--study", metavar="NAME", help="lengths, extension or probe; repeat it.")
@@ -42,6 +46,10 @@ def sweep(
     jobs: Annotated[int | None, typer.Option("--jobs", metavar="N", help="Processes; one a core by default.")] = None,
     engine: Annotated[str, typer.Option("--engine", metavar="NAME", help="local, dask or ray.")] = "local",
     address: Annotated[str | None, typer.Option("--address", metavar="URL", help="Of a cluster's scheduler.")] = None,
+    template: Annotated[
+        str | None,
+        typer.Option("--template", metavar="NAME", help="Print a class to start from: adds, rotates, biases, scores."),
+    ] = None,
     shard: Annotated[str | None, typer.Option("--shard", metavar="i/n", help="Run only the i-th of n shares.")] = None,
     show: Annotated[bool, typer.Option("--show", help="Run nothing; tables of all results in DIR.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the tables as JSON.")] = False,
@@ -56,6 +64,13 @@ def sweep(
     from ordinate.sweep.presets import DEFAULT, FULL, QUICK
     from ordinate.sweep.store import Store
 
+    if template is not None:
+        from ordinate.arguments import check_choice
+        from ordinate.cli.tables import emit
+        from ordinate.sweep.own_class import TEMPLATES
+
+        emit(TEMPLATES[check_choice("--template", template, TEMPLATES)])
+        return
     if quick and full:
         raise ArgumentError("--quick, --full", expected="one of them", got="both", hint="leave one out")
     store = Store(out)
@@ -112,12 +127,15 @@ def _cells(preset: Preset, corpus: Path | None) -> list[Cell]:
     """The cells, every name and the corpus looked at before anything is trained."""
     from ordinate.sweep.corpus import read_corpus
     from ordinate.sweep.encodings import entry
+    from ordinate.sweep.own_class import is_own, source_digest
     from ordinate.sweep.tasks import make_task
 
-    for name in preset.encodings:
-        entry(name)
+    preset = preset.but(encodings=tuple(entry(name).name for name in preset.encodings))  # an alias is the same cell
+    sources = {name: source_digest(name) for name in preset.encodings if is_own(name)}
+    for name in (name for name, source in sources.items() if not source):
+        typer.echo(f"{name}: its source cannot be read, so its cells are always run again", err=True)
     text = read_corpus(corpus) if preset.reads_text else None
-    cells = preset.cells(text.digest if text else "")
+    cells = preset.cells(text.digest if text else "", sources)
     for task, trained, tested in sorted({(cell.task, cell.train_length, cell.test_lengths) for cell in cells}):
         make_task(task, trained, tested[-1], text)
         if task == "text" and text is not None and len(text.train) < preset.batch_rows * trained:
@@ -139,7 +157,7 @@ def _run(
     from ordinate.cli.progress import bar
     from ordinate.sweep.engine import run_cells
 
-    there = sum(store.has(cell) for cell in cells)
+    there = sum(store.has_result_of(cell) for cell in cells)
     if there:
         typer.echo(f"{there} of {len(cells)} cells are in {store.folder} already", err=True)
     finished = there

@@ -44,6 +44,7 @@ class Cell:
         learning_rates: peaks of the schedule; with several, the best on validation rows is kept.
         tested_rows: rows that every score is measured on.
         corpus: digest of the text, where the task is text.
+        source: digest of the encoding's source, where it is a class of your own; "" where there is none to be read.
 
     Raises:
         ArgumentError: lengths that are no rising multiples, sizes below 1, heads that do not divide, an unknown study.
@@ -66,6 +67,7 @@ class Cell:
     learning_rates: tuple[float, ...] = (3e-3,)
     tested_rows: int = 64
     corpus: str = ""
+    source: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "test_lengths", tuple(self.test_lengths))
@@ -87,9 +89,15 @@ class Cell:
         settings = json.dumps({"format": FORMAT, **self.to_dict()}, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(settings.encode()).hexdigest()[:24]
 
+    @property
+    def reusable(self) -> bool:
+        """Whether the name says all that the result depends on: not where a class of your own has no source to be read."""
+        return ":" not in self.encoding or bool(self.source)
+
     def to_dict(self) -> dict[str, Any]:
-        """As plain JSON types; `from_dict` takes it back."""
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+        """As plain JSON types; `from_dict` takes it back. An empty `source` is left out."""
+        settings = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+        return settings if self.source else {name: value for name, value in settings.items() if name != "source"}
 
     @classmethod
     def from_dict(cls, settings: Mapping[str, Any]) -> Cell:
@@ -99,7 +107,7 @@ class Cell:
             ArgumentError: other fields.
         """
         names = {field.name for field in fields(cls)}
-        if set(settings) != names:
+        if set(settings) | {"source"} != names:
             raise ArgumentError(
                 "settings", expected=f"the fields {sorted(names)}", got=sorted(settings), hint="run the cell again"
             )

@@ -7,20 +7,17 @@ paper's are. Any other name of the catalogue works too, its sizes filled in by n
 
 from __future__ import annotations
 
-import importlib
-import inspect
 import math
-import os
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from ordinate.arguments import did_you_mean
 from ordinate.encodings import registry_row
-from ordinate.errors import ArgumentError, OrdinateError, RefusedError, UnknownNameError
+from ordinate.errors import RefusedError, UnknownNameError
 from ordinate.frequencies import Proportional, Scaling
 from ordinate.spec import PositionSpec
+from ordinate.sweep.own_class import build_own, fill_arguments, is_own, load_own
 
 if TYPE_CHECKING:
     from torch import nn
@@ -154,7 +151,7 @@ _FURTHER: Mapping[str, Callable[[Shape], dict[str, Any]]] = {
 
 
 def entry(name: str) -> Entry:
-    """The row of `name`: of the table, of the catalogue, or of a class given as "module:object".
+    """The row of `name`: of the table, of the catalogue, or of a class given as "module:object" or "file.py:object".
 
     Raises:
         UnknownNameError: neither has it.
@@ -165,26 +162,26 @@ def entry(name: str) -> Entry:
     """
     if name in ENCODINGS:
         return ENCODINGS[name]
-    if ":" not in name:
-        row = registry_row(name)
-        known = next((alias for alias in (row.name, *row.aliases) if alias in ENCODINGS), None)
-        if known is not None:
-            return ENCODINGS[known]
-        name = row.name
-    if ":" in name:
-        _import(name)
+    if is_own(name):
+        load_own(name)
         return Entry(name, "your own class", lambda shape: [])
     from ordinate.position.catalogue import ENCODINGS as CATALOGUE
 
-    if name not in CATALOGUE:
+    try:
+        registered = registry_row(name)
+    except UnknownNameError:
         others = sorted(set(CATALOGUE) - set(ENCODINGS))
         raise UnknownNameError(
             "encoding",
             expected=f"one of {', '.join(ENCODINGS)}; or of the catalogue: {', '.join(others)}; or module:object",
             got=name,
             hint=did_you_mean(name, [*ENCODINGS, *CATALOGUE]),
-        )
-    settings = _FURTHER.get(name, lambda shape: _filled(CATALOGUE[name], shape))
+        ) from None
+    known = next((alias for alias in (registered.name, *registered.aliases) if alias in ENCODINGS), None)
+    if known is not None:
+        return ENCODINGS[known]
+    name = registered.name
+    settings = _FURTHER.get(name, lambda shape: fill_arguments(CATALOGUE[name], _known_arguments(shape)))
     return Entry(name, "of the catalogue", lambda shape: [PositionSpec(name, settings(shape))])
 
 
@@ -198,17 +195,8 @@ def make(name: str, shape: Shape) -> list[nn.Module]:
     >>> make("p-rope", Shape(64, 4, 64, 512))
     [Rotary(16, layout='half', scaling=Proportional(fraction=0.75))]
     """
-    if ":" in name and name not in ENCODINGS:
-        kind = _import(name)
-        made = kind(**_filled(kind, shape)) if isinstance(kind, type) or inspect.isfunction(kind) else kind
-        if not any(hasattr(made, method) for method in ("encode", "rotate", "rotate_query", "bias", "scores")):
-            raise RefusedError(
-                "encoding",
-                expected="an object with encode, rotate, rotate_query, bias or scores (ordinate.position.protocols)",
-                got=f"{name}, a {type(made).__name__}",
-                hint="give it one of these methods",
-            )
-        return [made]
+    if is_own(name):
+        return [build_own(name, _known_arguments(shape))]
     from ordinate.position.catalogue import build
 
     made_all = [build(spec) for spec in entry(name).specs(shape)]
@@ -218,9 +206,9 @@ def make(name: str, shape: Shape) -> list[nn.Module]:
     return made_all
 
 
-def _filled(kind: Any, shape: Shape) -> dict[str, Any]:
-    """The arguments without a default that a shape implies, by their names; others are refused."""
-    known = {
+def _known_arguments(shape: Shape) -> dict[str, Any]:
+    """What a shape implies, by the names that arguments go by."""
+    return {
         "dim": shape.dim,
         "num_heads": shape.heads,
         "head_dim": shape.head_dim,
@@ -233,31 +221,3 @@ def _filled(kind: Any, shape: Shape) -> dict[str, Any]:
         "original_context": shape.train_length,
         "longest": shape.longest,
     }
-    needed = [
-        argument.name
-        for argument in inspect.signature(kind).parameters.values()
-        if argument.default is argument.empty and argument.kind not in (argument.VAR_POSITIONAL, argument.VAR_KEYWORD)
-    ]
-    unknown = [argument for argument in needed if argument not in known]
-    if unknown:
-        raise RefusedError(
-            "encoding",
-            expected=f"arguments among {', '.join(known)}, or with a default",
-            got=f"{getattr(kind, '__name__', kind)} with {', '.join(unknown)}",
-            hint="wrap it in a class of your own that needs none, and give that as module:object",
-        )
-    return {argument: known[argument] for argument in needed}
-
-
-def _import(name: str) -> Any:
-    module, _, attribute = name.partition(":")
-    if os.getcwd() not in sys.path:  # a class in the folder that the command is run in
-        sys.path.insert(0, os.getcwd())
-    try:
-        return getattr(importlib.import_module(module), attribute)
-    except OrdinateError:
-        raise
-    except Exception as problem:  # whatever a module does while it is imported
-        raise ArgumentError(
-            "encoding", expected="module:object that can be imported", got=f"{name} ({problem})", hint="check both names"
-        ) from None

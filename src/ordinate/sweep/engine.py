@@ -83,7 +83,7 @@ def run_cells(
     if jobs is not None and jobs < 1:
         raise ArgumentError("--jobs", expected="at least 1", got=jobs, hint="leave it out for one a core")
     store.prove_writable()
-    left = [cell for cell in cells if not store.has(cell)]
+    left = [cell for cell in cells if not store.has_result_of(cell)]
     if not left:
         return 0
     # long cells first: at the end no core waits long for another
@@ -113,7 +113,7 @@ def run_cells(
 
 def _still_missing(cells: Sequence[Cell], store: Store) -> Iterator[Cell]:
     """Those that nobody else has finished when their turn comes: several runs may share a folder."""
-    return (cell for cell in cells if not store.has(cell))
+    return (cell for cell in cells if not store.has_result_of(cell))
 
 
 def _records(cells: Iterator[Cell], corpus: str | None) -> Iterator[dict[str, Any]]:

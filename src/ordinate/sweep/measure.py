@@ -18,6 +18,7 @@ from ordinate.lab.measurement import as_json_number
 from ordinate.sweep.cell import FORMAT, Cell
 from ordinate.sweep.corpus import Corpus, read_corpus
 from ordinate.sweep.evaluation import evaluate, score
+from ordinate.sweep.own_class import is_own, source_digest
 from ordinate.sweep.tasks import Task, make_task
 from ordinate.sweep.training import Trained, train
 
@@ -43,9 +44,16 @@ def run_cell(cell: Cell, corpus: str | None = None) -> dict[str, Any]:
     begun = time.perf_counter()
     try:
         task = task_of(cell, corpus)
-        result = _STUDIES[cell.study](cell, task)
-    except (RefusedError, PositionRangeError) as problem:
-        result = {"status": "cannot", "reason": str(problem)}
+        _check_source(cell)
+        try:
+            result = _STUDIES[cell.study](cell, task)
+        except (RefusedError, PositionRangeError) as error:
+            result = {"status": "cannot", "reason": str(error)}
+        except (Exception, SystemExit) as error:
+            if not is_own(cell.encoding):
+                raise
+            reason = " ".join(str(error).split())
+            result = {"status": "cannot", "reason": f"{type(error).__name__}: {reason}" if reason else type(error).__name__}
     finally:
         torch.set_num_threads(threads)
     result.setdefault("seconds", {})["whole"] = round(time.perf_counter() - begun, 3)
@@ -58,6 +66,16 @@ def run_cell(cell: Cell, corpus: str | None = None) -> dict[str, Any]:
         "versions": versions(),
         "machine": machine(),
     }
+
+
+def _check_source(cell: Cell) -> None:
+    if cell.source and source_digest(cell.encoding) != cell.source:
+        raise DataError(
+            "encoding",
+            expected=f"the source of {cell.encoding} that this cell is for",
+            got="another",
+            hint="give every machine the same file, and start again after editing it",
+        )
 
 
 def task_of(cell: Cell, corpus: str | None) -> Task:

@@ -7,7 +7,7 @@ is "not learned", which says nothing about its extrapolation.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -60,11 +60,12 @@ class Preset:
     tested_rows: int = 64
     first_seed: int = 0
 
-    def cells(self, corpus_digest: str = "") -> list[Cell]:
+    def cells(self, corpus_digest: str = "", sources: Mapping[str, str] | None = None) -> list[Cell]:
         """Every cell, in the order of the table: by study, task, length, encoding, seed.
 
         Args:
             corpus_digest: of the text, needed where text is among the tasks or studied.
+            sources: digests of classes of your own, by the names of the encodings.
 
         Raises:
             ArgumentError: no tasks, encodings, seeds or studies; what `Cell` refuses.
@@ -89,7 +90,7 @@ class Preset:
                 for length in self.train_lengths:
                     for encoding in self._encodings_of(study):
                         cells += [
-                            self._cell(study, task, length, encoding, seed, corpus_digest)
+                            self._cell(study, task, length, encoding, seed, corpus_digest, (sources or {}).get(encoding, ""))
                             for seed in range(self.first_seed, self.first_seed + self.seeds)
                         ]
         return cells
@@ -106,7 +107,7 @@ class Preset:
     def _encodings_of(self, study: str) -> Sequence[str]:
         return {"lengths": self.encodings, "extension": ("rope",), "probe": ("none",)}[study]
 
-    def _cell(self, study: str, task: str, length: int, encoding: str, seed: int, digest: str) -> Cell:
+    def _cell(self, study: str, task: str, length: int, encoding: str, seed: int, digest: str, source: str) -> Cell:
         return Cell(
             task,
             encoding,
@@ -122,6 +123,7 @@ class Preset:
             learning_rates=self.learning_rates,
             tested_rows=self.tested_rows,
             corpus=digest if task == "text" else "",
+            source=source,
         )
 
 

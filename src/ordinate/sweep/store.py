@@ -42,6 +42,10 @@ class Store:
         """Whether the cell is done."""
         return self.path(cell).is_file()
 
+    def has_result_of(self, cell: Cell) -> bool:
+        """Whether the cell is done and its name says so for good: what has no source to be read is run again."""
+        return cell.reusable and self.has(cell)
+
     def prove_writable(self) -> None:
         """Raise before any training if nothing could be kept.
 

@@ -232,7 +232,7 @@ def _main(asked: int, results: int) -> None:
 
 
 def _answer(request: dict[str, Any], channel: _Channel) -> dict[str, Any]:
-    from ordinate.verify.resolve import resolve
+    from ordinate.resolve import resolve
 
     subject, kind = request["subject"], request["kind"]
     channel.send(stage="importing")

@@ -12,18 +12,13 @@ import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-__all__ = ["TimeLimitExceeded", "is_interrupt", "with_time_limit"]
+__all__ = ["TimeLimitExceeded", "with_time_limit"]
 
 Answer = TypeVar("Answer")
 
 
 class TimeLimitExceeded(BaseException):
     """The subject did not answer in time. No `Exception`, so that a subject's own `except Exception` does not swallow it."""
-
-
-def is_interrupt(error: BaseException) -> bool:
-    """Whether somebody pressed Ctrl-C: a KeyboardInterrupt where interrupts are ignored is the subject's own."""
-    return isinstance(error, KeyboardInterrupt) and signal.getsignal(signal.SIGINT) is not signal.SIG_IGN
 
 
 def with_time_limit(call: Callable[[], Answer], seconds: float) -> Answer:

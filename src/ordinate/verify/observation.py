@@ -21,7 +21,8 @@ from torch import Tensor
 import ordinate
 from ordinate.arguments import did_you_mean
 from ordinate.errors import ArgumentError
-from ordinate.verify.limits import TimeLimitExceeded, is_interrupt
+from ordinate.resolve import is_interrupt
+from ordinate.verify.limits import TimeLimitExceeded
 from ordinate.verify.verdict import Outcome, Status
 
 __all__ = [

@@ -14,7 +14,8 @@ import torch
 from torch import Tensor, nn
 
 from ordinate.errors import ArgumentError, ArgumentTypeError
-from ordinate.verify.limits import TimeLimitExceeded, is_interrupt, with_time_limit
+from ordinate.resolve import is_interrupt
+from ordinate.verify.limits import TimeLimitExceeded, with_time_limit
 from ordinate.verify.observation import NoExceptionError, Unsupported, describe_error
 
 __all__ = ["ROLES", "Call", "Callee", "Subject", "best_of", "calls", "consecutive", "parameters", "same_in_every_row"]

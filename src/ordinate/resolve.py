@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,16 +13,16 @@ from typing import Any
 
 from ordinate.arguments import did_you_mean
 from ordinate.errors import ArgumentError, DataError, MissingDataError, UnknownNameError
-from ordinate.verify.limits import is_interrupt
 
-__all__ = ["resolve"]
+__all__ = ["is_interrupt", "resolve"]
 
 
-def resolve(name: str) -> Any:
+def resolve(name: str, argument: str = "subject") -> Any:
     """The object that `name` names; the current folder is looked in as well, and no bytecode is written.
 
     Args:
         name: `package.module:object`, `package.module:object.attribute`, or `path/to/file.py:object`.
+        argument: how the caller names it, for the messages.
 
     Raises:
         ArgumentError: no colon.
@@ -35,32 +36,37 @@ def resolve(name: str) -> Any:
     place, colon, path = name.rpartition(":")
     if not colon or not place or not path:
         raise ArgumentError(
-            "subject", expected="package.module:object", got=name, hint="for example mypackage.rope:apply_rotary"
+            argument, expected="package.module:object", got=name, hint="for example mypackage.rope:apply_rotary"
         )
     with _without_traces():
         try:
-            module = _from_file(Path(place)) if place.endswith(".py") else importlib.import_module(place)
+            module = _from_file(Path(place), argument) if place.endswith(".py") else importlib.import_module(place)
         except MissingDataError:
             raise
         except BaseException as problem:
             if is_interrupt(problem):
                 raise
             says = f"{type(problem).__name__}: {' '.join(str(problem).split())}"
-            raise DataError("subject", expected=f"a module {place!r} that imports", got=says) from problem
+            raise DataError(argument, expected=f"a module {place!r} that imports", got=says) from problem
     thing: Any = module
     for part in path.split("."):
         if not hasattr(thing, part):
             known = [name for name in dir(thing) if not name.startswith("_")]
             raise UnknownNameError(
-                "subject", expected=f"one of {known[:12]} in {place}", got=part, hint=did_you_mean(part, known)
+                argument, expected=f"one of {known[:12]} in {place}", got=part, hint=did_you_mean(part, known)
             )
         thing = getattr(thing, part)
     return thing
 
 
-def _from_file(path: Path) -> Any:
+def is_interrupt(error: BaseException) -> bool:
+    """Whether somebody pressed Ctrl-C: a KeyboardInterrupt where interrupts are ignored is the subject's own."""
+    return isinstance(error, KeyboardInterrupt) and signal.getsignal(signal.SIGINT) is not signal.SIG_IGN
+
+
+def _from_file(path: Path, argument: str) -> Any:
     if not path.is_file():
-        raise MissingDataError("subject", expected="a Python file", got=str(path))
+        raise MissingDataError(argument, expected="a Python file", got=str(path))
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None
     assert spec.loader is not None
