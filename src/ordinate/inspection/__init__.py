@@ -1,4 +1,4 @@
-"""What a model's file says about position, read without torch: inspection, comparison, extension."""
+"""What a model's file says about position, read without torch: inspection, comparison, extension, memory."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ if TYPE_CHECKING:
     from ordinate.inspection.extension.plan import Extension, extend
     from ordinate.inspection.files import Document, read_document
     from ordinate.inspection.inspect import inspect_config, inspect_document, inspect_gguf
+    from ordinate.inspection.memory.estimate import MemoryEstimate, estimate_memory
     from ordinate.inspection.records import Finding, Inspection, LayerKind, Part, Rotation, Value
 
 _HOMES = {
     "comparison": ("Difference", "difference"),
     "extension.plan": ("Extension", "extend"),
     "files": ("Document", "read_document"),
+    "memory.estimate": ("MemoryEstimate", "estimate_memory"),
     "inspect": ("inspect_config", "inspect_document", "inspect_gguf"),
     "records": ("Finding", "Inspection", "LayerKind", "Part", "Rotation", "Value"),
 }
@@ -27,10 +29,12 @@ __all__ = [
     "Finding",
     "Inspection",
     "LayerKind",
+    "MemoryEstimate",
     "Part",
     "Rotation",
     "Value",
     "difference",
+    "estimate_memory",
     "extend",
     "inspect_config",
     "inspect_document",

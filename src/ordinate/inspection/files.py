@@ -130,6 +130,9 @@ def _locate(path: Path) -> Path | None:
     containers = [entry for entry in inside if entry.endswith(".gguf")]
     if len(containers) == 1:
         return path / containers[0]
+    firsts = [entry for entry in containers if "-00001-of-" in entry]
+    if len(firsts) == 1 and all("-of-" in entry for entry in containers):
+        return path / firsts[0]  # one model in several files
     entries = f"{len(inside)} entries ({', '.join(inside[:4])}{', ...' if len(inside) > 4 else ''})" if inside else "nothing"
     raise MissingDataError(
         str(path),

@@ -64,6 +64,7 @@ class Header:
         metadata: value by key, in the file's order; lists for arrays, `Skipped` for those left out.
         tensors: entries of the tensors that bear on position.
         num_tensors: how many there are in all.
+        elements: numbers by group ("embedding", "output", "experts", "layers", "other") and ggml type, over all tensors.
     """
 
     version: int
@@ -71,6 +72,7 @@ class Header:
     metadata: Mapping[str, Any]
     tensors: Mapping[str, Tensor] = field(default_factory=dict)
     num_tensors: int = 0
+    elements: Mapping[tuple[str, int], int] = field(default_factory=dict)
 
 
 class _Window:
@@ -251,7 +253,7 @@ def read_header(stream: IO[bytes], name: str) -> Header:
         if key in metadata:
             raise reader.wrong("every key once", f"{key!r} twice")
         metadata[key] = reader.value(key)
-    tensors, last_byte = _read_tensors(reader, num_tensors)
+    tensors, last_byte, counted = _read_tensors(reader, num_tensors)
     alignment = metadata.get("general.alignment", 32)
     if isinstance(alignment, bool) or not isinstance(alignment, int) or not 0 < alignment <= 2**20:
         raise reader.wrong("an alignment of at most a megabyte", repr(alignment))
@@ -260,11 +262,20 @@ def read_header(stream: IO[bytes], name: str) -> Header:
         got = f"{window.size:,} bytes, where tensors reach to byte {data_start + last_byte:,} or further"
         raise DataError(name, expected="a whole GGUF file", got=got, hint="fetch the file again")
     tensors = {key: _with_values(window, order, data_start, key, tensor) for key, tensor in tensors.items()}
-    return Header(version, "little" if order == "<" else "big", metadata, tensors, num_tensors)
+    return Header(version, "little" if order == "<" else "big", metadata, tensors, num_tensors, counted)
 
 
-def _read_tensors(reader: _Reader, num_tensors: int) -> tuple[dict[str, Tensor], int]:
-    """The telling tensors, and the least end of all of them behind the start of the data."""
+def _group(name: str) -> str:
+    """The part of a model that a tensor belongs to, by its name."""
+    if name.startswith("blk."):
+        return "experts" if "_exps." in name else "layers"
+    start = name.split(".", 1)[0]
+    return {"token_embd": "embedding", "output": "output"}.get(start, "other")
+
+
+def _read_tensors(reader: _Reader, num_tensors: int) -> tuple[dict[str, Tensor], int, dict[tuple[str, int], int]]:
+    """The telling tensors, the least end of all of them behind the start of the data, and how many numbers each group has."""
+    counted: dict[tuple[str, int], int] = {}
     tensors: dict[str, Tensor] = {}
     last_byte = 0
     number, wide = reader.scalars[4], reader.scalars[10]
@@ -278,12 +289,14 @@ def _read_tensors(reader: _Reader, num_tensors: int) -> tuple[dict[str, Tensor],
         elements = 1
         for axis in shape:
             elements *= axis
+        group = _group(key), ggml_type
+        counted[group] = counted.get(group, 0) + elements
         last_byte = max(last_byte, offset + elements * _TENSOR_BYTES.get(ggml_type, 0))
         if _TELLING.match(key):
             if key in tensors:
                 raise reader.wrong("every tensor once", f"{key!r} twice")
             tensors[key] = Tensor(shape, ggml_type, offset)
-    return tensors, last_byte
+    return tensors, last_byte, counted
 
 
 def _with_values(window: _Window, order: str, data_start: int, key: str, tensor: Tensor) -> Tensor:

@@ -31,6 +31,7 @@ __all__ = [
     "Rotation",
     "Severity",
     "Source",
+    "State",
     "Value",
     "incomplete_pairs",
     "plain",
@@ -293,6 +294,23 @@ class Attention:
 
 
 @dataclass(frozen=True)
+class State:
+    """What one layer keeps of a sequence whatever its length: a recurrence, the last columns of a convolution.
+
+    Args:
+        model_numbers: numbers in the dtype of the model.
+        float_numbers: numbers in float32, whatever the dtype of the model.
+        formula: how they come about.
+        columns: how many columns of a convolution `model_numbers` counts; programs that drop the oldest keep one fewer.
+    """
+
+    model_numbers: int
+    float_numbers: int
+    formula: str
+    columns: int = 0
+
+
+@dataclass(frozen=True)
 class LayerKind:
     """All layers of one part that are alike in what concerns position.
 
@@ -304,6 +322,7 @@ class LayerKind:
         window_keys: keys a query sees, itself included; value None without a window.
         stack: "encoder" or "decoder" in a part that has both.
         temperature: the factor on queries that grows with their position, as a formula; value None without one.
+        state: what each layer keeps whatever the length, where it is known; `attention` says how many numbers and bytes.
     """
 
     name: str
@@ -313,6 +332,7 @@ class LayerKind:
     window_keys: Value
     stack: str = ""
     temperature: Value = field(default_factory=lambda: Value(None, "family", "no factor on scores grows with the position"))
+    state: State | None = None
 
     @property
     def rotation(self) -> Rotation | None:
@@ -381,12 +401,20 @@ class CacheGroup:
         width: numbers that a token leaves in each.
         window: keys that are kept at most; None for all.
         state: bytes that each keeps whatever the length.
+        name: their kind.
+        keys: how many of those numbers belong to keys; the others belong to values.
+        state_known: whether the size of the state is known.
+        state_numbers: the state itself, for programs that keep it otherwise.
     """
 
     layers: int
     width: int
     window: int | None
     state: int = 0
+    name: str = ""
+    keys: int = 0
+    state_known: bool = True
+    state_numbers: State | None = None
 
 
 @dataclass(frozen=True)

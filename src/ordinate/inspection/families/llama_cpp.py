@@ -19,8 +19,7 @@ from ordinate.inspection.reader.rotary import NO_ROTATION, RotaryRule, rope
 from ordinate.inspection.reader.row_types import Family, LayerGroup, Reader, Stack
 from ordinate.inspection.reader.score_encodings import alibi, buckets
 from ordinate.inspection.reader.section import Section
-from ordinate.inspection.reader.states import State
-from ordinate.inspection.records import Value
+from ordinate.inspection.records import State, Value
 
 __all__ = ["ARCHITECTURES", "Architecture", "Windows", "family_of_file"]
 

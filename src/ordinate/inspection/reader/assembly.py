@@ -9,7 +9,7 @@ from ordinate.inspection.reader.heads import HEAD_DIM, HEADS, KV_HEADS, layer_wi
 from ordinate.inspection.reader.layer_kinds import WITHOUT_ATTENTION, kinds_of_layers, window_keys
 from ordinate.inspection.reader.row_types import Family, LayerGroup, PartSource, Stack
 from ordinate.inspection.reader.section import Section, is_listed
-from ordinate.inspection.records import Attention, Contexts, LayerKind, Part, Value, unknown
+from ordinate.inspection.records import Attention, Contexts, LayerKind, Part, State, Value, unknown
 
 __all__ = ["assemble"]
 
@@ -146,48 +146,44 @@ def _layer_kind(
     no_window = Value(None, "family", "no window in these layers")
     if kind in WITHOUT_ATTENTION:
         sort = WITHOUT_ATTENTION[kind]
-        return LayerKind(
-            name,
-            indices,
-            (),
-            layer_without_attention(sort, _state(section, family, stack, kind, sort, width, dtype), family.origin),
-            no_window,
-        )
+        numbers, size, state = _state(section, family, stack, kind, sort, width, dtype)
+        attention = layer_without_attention(sort, (numbers, size), family.origin)
+        return LayerKind(name, indices, (), attention, no_window, state=state)
     attention = stack.attention(section, kind, width) if stack.attention is not None else _no_heads()
     if kind == "cross_attention":
         return LayerKind(name, indices, (), _crossing(attention), no_window)
+    state = None
     if attention.state_width.value and not attention.state_bytes.value:
         size = Value(
             attention.state_width.value * dtype.value, "derived", f"{attention.state_width.detail}; {dtype.value} bytes each"
         )
         attention = replace(attention, state_bytes=size)
     if kind in stack.stateful:
-        numbers, size = _state(section, family, stack, kind, "hybrid", width, dtype)
+        numbers, size, state = _state(section, family, stack, kind, "hybrid", width, dtype)
         attention = replace(attention, state_width=numbers, state_bytes=size)
     group = LayerGroup(section, stack, family.origin, kind, indices, attention, width, claimed, trained)
     encodings = tuple(encoding for reader in stack.readers if (encoding := reader(group)) is not None)
     window = window_keys(section, stack, kind.removesuffix("/nope"))
     temperature = None if stack.temperature is None else stack.temperature(section, kind)
-    layer = LayerKind(name, indices, encodings, attention, window, stack.name)
+    layer = LayerKind(name, indices, encodings, attention, window, stack.name, state=state)
     return layer if temperature is None else replace(layer, temperature=temperature)
 
 
 def _state(
     section: Section, family: Family, stack: Stack, kind: str, sort: str, width: Value, dtype: Value
-) -> tuple[Value, Value]:
-    """Numbers and bytes that a layer keeps whatever the length."""
+) -> tuple[Value, Value, State | None]:
+    """Numbers and bytes that a layer keeps whatever the length, and how they come about."""
     if not sort.startswith(("linear", "conv", "hybrid")):
-        return Value(0, "family", ""), Value(0, "family", "")
+        return Value(0, "family", ""), Value(0, "family", ""), None
     state = "the size of the state is not modelled" if stack.state is None else stack.state(section, kind, width)
     if isinstance(state, str):
-        return unknown(state), unknown(state)
+        return unknown(state), unknown(state), None
     numbers = state.model_numbers + state.float_numbers
     engine = family.state_bytes
     size = engine * numbers if engine else dtype.value * state.model_numbers + 4 * state.float_numbers
     formula = state.formula
-    return Value(numbers, "derived", formula), Value(
-        size, "derived", f"{formula}; {engine} bytes each" if engine else f"{formula}; {dtype.value} bytes for the others"
-    )
+    each = f"{engine} bytes each" if engine else f"{dtype.value} bytes for the others"
+    return Value(numbers, "derived", formula), Value(size, "derived", f"{formula}; {each}"), state
 
 
 def _no_heads() -> Attention:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ordinate.inspection.reader.section import Section
-from ordinate.inspection.records import Cache, CacheGroup, LayerKind, Value, unknown
+from ordinate.inspection.records import Attention, Cache, CacheGroup, LayerKind, Value, unknown
 
 __all__ = ["bytes_per_value", "cache_of", "parameters_on_position"]
 
@@ -64,6 +64,10 @@ def cache_of(layers: Sequence[LayerKind], width: Value, claimed: Value) -> Cache
             layer.attention.cached_width.value,
             layer.window_keys.value,
             layer.attention.state_bytes.value or 0,
+            layer.name,
+            _key_numbers(layer.attention),
+            layer.attention.state_bytes.known,
+            layer.state,
         )
         for layer in layers
     )
@@ -81,6 +85,14 @@ def cache_of(layers: Sequence[LayerKind], width: Value, claimed: Value) -> Cache
         f"one sequence of {claimed.value} tokens{', windows kept' if any(group.window for group in groups) else ''}{besides}"
     )
     return Cache(width, per_token, Value(whole, "derived", detail), groups, at_least=bool(states))
+
+
+def _key_numbers(attention: Attention) -> int:
+    """Numbers that a token's keys take; a latent counts as keys, as llama.cpp keeps it."""
+    width, groups = attention.cached_width.value, attention.num_kv_heads.value
+    key, value = attention.head_dim.value, attention.value_head_dim.value
+    whole = None not in (groups, key, value) and groups * (key + value) == width
+    return int(groups * key if whole else width)
 
 
 def parameters_on_position(layers: Sequence[LayerKind]) -> Value:

@@ -12,13 +12,11 @@ et al. 2024, arXiv 2402.19427 (RG-LRU); Peng et al. 2023, arXiv 2305.13048 (RWKV
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from ordinate.inspection.reader.section import Section
-from ordinate.inspection.records import Value
+from ordinate.inspection.records import State, Value
 
 __all__ = [
-    "State",
     "StateReader",
     "compressed_convolution",
     "delta_rule",
@@ -30,21 +28,6 @@ __all__ = [
     "rwkv",
     "short_convolution",
 ]
-
-
-@dataclass(frozen=True)
-class State:
-    """The state of one layer and sequence.
-
-    Args:
-        model_numbers: numbers in the dtype of the model.
-        float_numbers: numbers in float32, whatever the dtype of the model.
-        formula: how they come about.
-    """
-
-    model_numbers: int
-    float_numbers: int
-    formula: str
 
 
 StateReader = Callable[[Section, str, Value], "State | str"]
@@ -75,7 +58,7 @@ def delta_rule(section: Section, kind: str, hidden_size: Value) -> State | str:
     channels = 2 * key_heads.value * key.value + value_heads.value * value.value
     matrix = value_heads.value * key.value * value.value
     formula = f"{channels} channels x {kernel.value} + {value_heads.value} heads x {key.value} x {value.value} in float32"
-    return State(channels * kernel.value, matrix, formula)
+    return State(channels * kernel.value, matrix, formula, kernel.value)
 
 
 def kimi_delta(*, heads: str = "linear_num_heads", head_dim: str = "linear_head_dim") -> StateReader:
@@ -89,7 +72,7 @@ def kimi_delta(*, heads: str = "linear_num_heads", head_dim: str = "linear_head_
             return lack
         channels = 3 * number.value * width.value
         formula = f"{channels} channels x {kernel.value} + {number.value} heads x {width.value} x {width.value} in float32"
-        return State(channels * kernel.value, number.value * width.value**2, formula)
+        return State(channels * kernel.value, number.value * width.value**2, formula, kernel.value)
 
     return read
 
@@ -104,7 +87,7 @@ def mamba(section: Section, kind: str, hidden_size: Value) -> State | str:
     if lack := _missing(mamba_expand=inner, mamba_d_state=states, mamba_d_conv=kernel):
         return lack
     formula = f"{inner.value} channels x {kernel.value} + {inner.value} x {states.value} states in float32"
-    return State(inner.value * kernel.value, inner.value * states.value, formula)
+    return State(inner.value * kernel.value, inner.value * states.value, formula, kernel.value)
 
 
 def mamba2(section: Section, kind: str, hidden_size: Value) -> State | str:
@@ -123,7 +106,7 @@ def mamba2(section: Section, kind: str, hidden_size: Value) -> State | str:
         f"({inner.value} channels + 2 x {groups.value} groups x {states.value}) x {kernel.value}"
         f" + {inner.value} x {states.value} states in float32"
     )
-    return State(channels * kernel.value, inner.value * states.value, formula)
+    return State(channels * kernel.value, inner.value * states.value, formula, kernel.value)
 
 
 def _mamba2_width(section: Section, heads: Value, hidden_size: Value) -> Value:
@@ -159,7 +142,7 @@ def short_convolution(section: Section, kind: str, hidden_size: Value) -> State 
     kernel = section.width("conv_L_cache", "conv_kernel_size")
     if lack := _missing(conv_L_cache=kernel, hidden_size=hidden_size):
         return lack
-    return State(hidden_size.value * kernel.value, 0, f"{hidden_size.value} channels x {kernel.value}")
+    return State(hidden_size.value * kernel.value, 0, f"{hidden_size.value} channels x {kernel.value}", kernel.value)
 
 
 def compressed_convolution(section: Section, kind: str, hidden_size: Value) -> State | str:

@@ -1,0 +1,116 @@
+"""`ordinate memory`: what running a model takes, and whether it fits."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from ordinate.inspection.memory.estimate import Fit, MemoryEstimate
+
+__all__ = ["memory"]
+
+
+def memory(
+    file: Annotated[
+        str,
+        typer.Argument(metavar="FILE", help="A config.json, a directory with one and perhaps its weights, or a GGUF file."),
+    ],
+    context: Annotated[
+        str | None, typer.Option("--context", metavar="N", help="Tokens of each sequence; by default what the file claims.")
+    ] = None,
+    sequences: Annotated[str, typer.Option("--sequences", metavar="B", help="How many sequences run at once.")] = "1",
+    batch: Annotated[
+        str | None, typer.Option("--batch", metavar="TOKENS", help="Tokens computed at once; the program's own by default.")
+    ] = None,
+    cache_type: Annotated[
+        str | None,
+        typer.Option("--cache-type", metavar="TYPE", help="Of cached keys and values: f16, q8_0, q4_0, fp8 ..."),
+    ] = None,
+    value_cache_type: Annotated[
+        str | None, typer.Option("--value-cache-type", metavar="TYPE", help="Of cached values, where they differ from keys.")
+    ] = None,
+    engine: Annotated[
+        str | None, typer.Option("--engine", metavar="NAME", help="Whose rules: transformers, vllm or llama.cpp.")
+    ] = None,
+    fits: Annotated[
+        str | None, typer.Option("--fits", metavar="SIZE", help="Say what fits into so much memory: 24GiB, 80GB.")
+    ] = None,
+    figure: Annotated[
+        Path | None, typer.Option("--figure", metavar="FILE", help="Draw the parts as a bar into this file (svg, png, pdf).")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the whole answer as JSON.")] = False,
+) -> None:
+    """Say what running a model takes: weights, cache, recurrent state, logits and activations, and whether it fits.
+
+    Weights are summed from the headers of safetensors and GGUF files. Exit 0 when it fits (or nothing was asked), 1 when it
+    does not or there are findings, 2 for wrong use.
+    """
+    from ordinate.cli.numbers import byte_count, token_count
+    from ordinate.cli.tables import answer, answer_json
+    from ordinate.inspection.memory.estimate import estimate_memory
+
+    limit = None if fits is None else byte_count(fits, "--fits")
+    estimate = estimate_memory(
+        file,
+        context=None if context is None else token_count(context, "--context"),
+        sequences=token_count(sequences, "--sequences"),
+        batch=None if batch is None else token_count(batch, "--batch"),
+        cache_type=cache_type,
+        value_cache_type=value_cache_type,
+        engine=engine,
+    )
+    fit = None if limit is None else estimate.fits(limit)
+    if figure is not None:
+        from ordinate.inspection.memory.figure import write_memory_figure
+
+        write_memory_figure(estimate, figure, limit)
+        typer.echo(f"figure: {figure}", err=True)
+    if as_json:
+        answer_json({**estimate.to_dict(), "fits": None if fit is None else fit.to_dict()})
+    else:
+        answer(*_report(estimate, fit))
+    if (fit is not None and not fit.fits) or any(each.severity != "info" for each in estimate.findings):
+        raise typer.Exit(1)
+
+
+def _report(estimate: MemoryEstimate, fit: Fit | None) -> list[RenderableType]:
+    from rich.markup import escape
+    from rich.text import Text
+
+    from ordinate.cli.tables import bytes_of, findings_table, grid
+
+    top = grid("", "", header=False)
+    top.add_row("file", escape(estimate.source))
+    types = " and ".join(dict.fromkeys(estimate.cache_types))
+    plural = "s" if estimate.sequences > 1 else ""
+    top.add_row("run by", f"{estimate.engine}, cache of {types}")
+    top.add_row("for", f"{estimate.sequences:,} sequence{plural} of {estimate.context:,} tokens")
+    table = grid("what", "size", "share", "how it comes about")
+    for item in estimate.items:
+        share = f"{item.size / estimate.total:.0%}" if item.size is not None and estimate.total else ""
+        size = "[red]unknown[/]" if item.size is None else f"{'at most ' if item.bound else ''}{bytes_of(item.size)}"
+        table.add_row(escape(item.name), size, share, f"[dim]{escape(item.formula)}[/]")
+    table.add_row("[bold]in all[/]", f"[bold]{'at least ' if estimate.at_least else ''}{bytes_of(estimate.total)}[/]", "", "")
+    parts: list[RenderableType] = [top, Text(""), table]
+    if fit is not None:
+        verdict = grid("", "", header=False)
+        verdicts = {
+            True: "[green]it fits[/]",
+            False: "[bold red]it does not fit[/]",
+            None: "[yellow]what is known fits; a part is unknown[/]",
+        }
+        verdict.add_row(f"into {bytes_of(fit.limit)}", verdicts[fit.fits])
+        most = "at most " if estimate.at_least else ""
+        verdict.add_row("longest context", f"{most}{fit.context:,} tokens, {estimate.sequences:,} sequence{plural}")
+        verdict.add_row("most sequences", f"{most}{fit.sequences:,} of {estimate.context:,} tokens")
+        for what, saved in fit.advice[:3]:
+            verdict.add_row("would save", f"{bytes_of(saved)}: {what}")
+        parts += [Text(""), verdict]
+    if estimate.findings:
+        parts += [Text.from_markup("\n[bold]findings[/]"), findings_table(estimate.findings)]
+    return parts

@@ -1,0 +1,412 @@
+"""The memory that a model takes: weights, cache by kind of layer, recurrent state, logits and activations; and what fits.
+
+Weights are summed from files where there are any; the cache follows the program that runs the model (`engines`); logits and
+activations are bounds, each with its formula:
+
+    logits       rows x vocabulary x 4 bytes
+    activations  tokens computed at once x (4 width + 3 inner) x bytes of a number
+
+with the inner width of the feed-forward layer, four times the stream's where the file does not state it. Scores are never kept
+whole by the fused attention that all three programs use.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ordinate.arguments import check_choice, check_integer
+from ordinate.errors import ArgumentError, ArgumentTypeError, RefusedError
+from ordinate.inspection.files import Document, read_document
+from ordinate.inspection.inspect import inspect_document
+from ordinate.inspection.memory.engines import (
+    CACHE_TYPES,
+    ENGINES,
+    MICRO_BATCH,
+    TYPES_OF,
+    VLLM_BATCH,
+    Engine,
+    KeptLayers,
+    cache_bytes,
+)
+from ordinate.inspection.memory.parameters import count_parameters
+from ordinate.inspection.memory.weights import Weights, weights_beside
+from ordinate.inspection.records import CacheGroup, Finding, Inspection
+
+__all__ = ["SCHEMA", "Fit", "Item", "MemoryEstimate", "estimate_memory"]
+
+SCHEMA = "ordinate.memory/1"
+"""Name and version of what `MemoryEstimate.to_dict` returns."""
+
+MOST_TOKENS, MOST_SEQUENCES = 10**9, 10**6
+
+
+@dataclass(frozen=True)
+class Item:
+    """One part of the memory.
+
+    Args:
+        name: "weights", "full attention", "linear attention state", "logits", "activations" ...
+        group: "weights", "cache", "state" or "working memory".
+        size: bytes; None where unknown.
+        formula: how they come about, or why they are unknown.
+        bound: whether it is an upper bound rather than what is allocated.
+    """
+
+    name: str
+    group: str
+    size: int | None
+    formula: str
+    bound: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain JSON types."""
+        return {"name": self.name, "group": self.group, "bytes": self.size, "formula": self.formula, "bound": self.bound}
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What fits into a memory.
+
+    Args:
+        limit: bytes there are.
+        fits: whether the asked context and sequences do; None where a part is unknown and the others do.
+        context: the longest context at the asked number of sequences; 0 where not even one token fits.
+        sequences: the most sequences at the asked context.
+        advice: what would change most, the largest saving first: what to do, and the bytes it saves.
+    """
+
+    limit: int
+    fits: bool | None
+    context: int
+    sequences: int
+    advice: tuple[tuple[str, int], ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain JSON types."""
+        return {
+            "limit": self.limit,
+            "fits": self.fits,
+            "longest_context": self.context,
+            "most_sequences": self.sequences,
+            "advice": [{"what": what, "saves": saved} for what, saved in self.advice],
+        }
+
+
+@dataclass(frozen=True)
+class MemoryEstimate:
+    """What running a model takes.
+
+    Args:
+        source: the file's name.
+        engine: whose rules for the cache.
+        context: tokens of each sequence.
+        sequences: how many run at once.
+        batch: tokens that are computed at once.
+        cache_types: of keys and of values.
+        items: the parts.
+        weights: the weights' own sums, where files were summed.
+        findings: what deserves a look, worst first.
+        at_least: whether some part is unknown, so that the total is a lower bound.
+    """
+
+    source: str
+    engine: Engine
+    context: int
+    sequences: int
+    batch: int
+    cache_types: tuple[str, str]
+    items: tuple[Item, ...]
+    weights: Weights | None
+    findings: tuple[Finding, ...]
+    at_least: bool
+    _again: Callable[..., MemoryEstimate] = dataclasses.field(repr=False, compare=False)
+
+    @property
+    def total(self) -> int:
+        """Bytes of all parts that are known."""
+        return sum(item.size for item in self.items if item.size is not None)
+
+    def size_of(self, group: str) -> int:
+        """Bytes of the parts of a group: "weights", "cache", "state" or "working memory"."""
+        return sum(item.size for item in self.items if item.size is not None and item.group == group)
+
+    def fits(self, limit: int) -> Fit:
+        """What fits into `limit` bytes: the longest context, the most sequences, and what would change most.
+
+        Raises:
+            ArgumentError: no positive number of bytes.
+        """
+        limit = check_integer("limit", limit, minimum=1)
+        context = _largest(lambda n: self._again(context=n).total <= limit, MOST_TOKENS)
+        sequences = _largest(lambda n: self._again(sequences=n).total <= limit, MOST_SEQUENCES)
+        fits = None if self.at_least and self.total <= limit else self.total <= limit
+        return Fit(limit, fits, context, sequences, self._advice())
+
+    def _advice(self) -> tuple[tuple[str, int], ...]:
+        advice: list[tuple[str, int]] = []
+        smaller = {"transformers": (), "vllm": ("fp8",), "llama.cpp": ("q8_0", "q4_0")}[self.engine]
+        for kind in smaller:
+            saved = self.total - self._again(cache_type=kind, value_cache_type=kind).total
+            advice.append((f"a cache of {kind}", saved))
+        if self.sequences > 1:
+            advice.append(("one sequence fewer", self.total - self._again(sequences=self.sequences - 1).total))
+        if self.context > 1:
+            advice.append(("half of the context", self.total - self._again(context=self.context // 2).total))
+        wide = self.weights is not None and any(kind in self.weights.by_type for kind in ("F32", "F16", "BF16"))
+        if wide or self.weights is None:
+            weights = self.size_of("weights")
+            if weights:
+                advice.append(("weights of 8 bits", weights // 2))
+        return tuple(sorted((each for each in advice if each[1] > 0), key=lambda each: -each[1]))
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain JSON types; `docs/memory.md` describes it."""
+        return {
+            "schema": SCHEMA,
+            "source": self.source,
+            "engine": self.engine,
+            "context": self.context,
+            "sequences": self.sequences,
+            "batch": self.batch,
+            "cache_types": list(self.cache_types),
+            "total": self.total,
+            "at_least": self.at_least,
+            "items": [item.to_dict() for item in self.items],
+            "weights": None if self.weights is None else self.weights.to_dict(),
+            "findings": [finding.to_dict() for finding in self.findings],
+        }
+
+
+def _largest(fits: Callable[[int], bool], most: int) -> int:
+    """The largest number from 0 to `most` that fits, by bisection: more never takes less."""
+    if not fits(1):
+        return 0
+    low, high = 1, 2
+    while high < most and fits(high):
+        low, high = high, high * 2
+    high = min(high, most)
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle - 1)
+    return low
+
+
+def estimate_memory(
+    source: str | os.PathLike[str] | Mapping[str, Any] | Document,
+    *,
+    context: int | None = None,
+    sequences: int = 1,
+    batch: int | None = None,
+    cache_type: str | None = None,
+    value_cache_type: str | None = None,
+    engine: str | None = None,
+) -> MemoryEstimate:
+    """Estimate what running a model takes in memory.
+
+    Args:
+        source: a config.json, a directory with one and perhaps its weights, a GGUF file (the first of a split one), the
+            dictionary of a config, or what `read_document` gave.
+        context: tokens of each sequence; by default the context that the file claims.
+        sequences: how many run at once.
+        batch: tokens that are computed at once; by default the program's own (512 in llama.cpp, 8,192 in vLLM, the whole
+            context in transformers).
+        cache_type: of cached keys, and of values too unless `value_cache_type` says otherwise: "f16", "q8_0", "fp8" ...; by
+            default the program's own.
+        value_cache_type: of cached values.
+        engine: "transformers", "vllm" or "llama.cpp"; by default llama.cpp for GGUF files, transformers for others.
+
+    Raises:
+        ArgumentError: a number out of range, no context where the file claims none.
+        UnknownNameError: an engine or a cache type that there is not.
+        RefusedError: a cache type that the engine does not have.
+        DataError, MissingDataError: a file that cannot be read, or a shard that is missing.
+
+    >>> config = {"model_type": "llama", "hidden_size": 4096, "num_attention_heads": 32, "num_key_value_heads": 8}
+    >>> config |= {"num_hidden_layers": 32, "intermediate_size": 14336, "vocab_size": 128256, "torch_dtype": "bfloat16"}
+    >>> estimate = estimate_memory(config, context=8192)
+    >>> estimate.size_of("cache") / 2**20
+    1024.0
+    """
+    document = _document(source)
+    inspection = inspect_document(document)
+    weights = weights_beside(document)
+    name = check_choice("engine", engine or ("llama.cpp" if document.header is not None else "transformers"), ENGINES)
+
+    def again(**changes: Any) -> MemoryEstimate:
+        settings: dict[str, Any] = {
+            "context": context,
+            "sequences": sequences,
+            "batch": batch,
+            "cache_type": cache_type,
+            "value_cache_type": value_cache_type,
+        }
+        return _estimate(document, inspection, weights, name, again=again, **{**settings, **changes})  # type: ignore[arg-type]
+
+    return again()
+
+
+def _document(source: str | os.PathLike[str] | Mapping[str, Any] | Document) -> Document:
+    if isinstance(source, Document):
+        return source
+    if isinstance(source, Mapping):
+        return Document("<dict>", None, config=dict(source))
+    if not isinstance(source, str | os.PathLike):
+        raise ArgumentTypeError("source", expected="a dictionary or the name of a file", got=type(source).__name__)
+    return read_document(source)
+
+
+def _estimate(
+    document: Document,
+    inspection: Inspection,
+    weights: Weights | None,
+    engine: Engine,
+    *,
+    context: int | None,
+    sequences: int,
+    batch: int | None,
+    cache_type: str | None,
+    value_cache_type: str | None,
+    again: Callable[..., MemoryEstimate],
+) -> MemoryEstimate:
+    claimed = inspection.contexts.claimed.value
+    if context is None:
+        if not isinstance(claimed, int):
+            raise ArgumentError("context", expected="a number of tokens", got="none, and the file claims no context")
+        context = claimed
+    context = check_integer("context", context, minimum=1, maximum=MOST_TOKENS)
+    sequences = check_integer("sequences", sequences, minimum=1, maximum=MOST_SEQUENCES)
+    usual = {"llama.cpp": MICRO_BATCH, "vllm": VLLM_BATCH, "transformers": context}[engine]
+    batch = usual if batch is None else check_integer("batch", batch, minimum=1, maximum=MOST_TOKENS)
+    own = "f16" if engine == "llama.cpp" else _own_type(inspection)
+    key_type = _cache_type("cache_type", cache_type or own, engine)
+    value_type = _cache_type("value_cache_type", value_cache_type or cache_type or own, engine)
+    items = [_weights_item(document, inspection, weights)]
+    items += _cache_items(inspection, engine, context, sequences, batch, key_type, value_type)
+    items += _working_items(document, inspection, engine, context, sequences, batch)
+    findings = list(_findings(inspection, context, claimed))
+    cache = inspection.cache
+    at_least = any(item.size is None for item in items) or (cache is not None and cache.at_least)
+    return MemoryEstimate(
+        *(inspection.source, engine, context, sequences, batch, (key_type, value_type)),
+        *(tuple(items), weights, tuple(findings), at_least, again),
+    )
+
+
+def _own_type(inspection: Inspection) -> str:
+    width = inspection.cache.bytes_per_value.value if inspection.cache is not None else 2
+    return {4: "f32", 1: "bf16"}.get(width, "bf16")  # weights of 8 bits are computed with 16
+
+
+def _cache_type(argument: str, name: str, engine: Engine) -> str:
+    name = check_choice(argument, name, CACHE_TYPES)
+    if name not in TYPES_OF[engine]:
+        raise RefusedError(argument, expected=f"a type that {engine} keeps a cache in: {', '.join(TYPES_OF[engine])}", got=name)
+    return name
+
+
+def _weights_item(document: Document, inspection: Inspection, weights: Weights | None) -> Item:
+    if weights is not None:
+        types = ", ".join(f"{size / 2**20:,.1f} MiB of {kind}" for kind, size in weights.by_type.items())
+        files = f"{weights.files} file{'s' if weights.files > 1 else ''}"
+        tied = "; the output reads the embedding's table" if weights.tied else ""
+        return Item("weights", "weights", weights.total, f"summed from the headers of {files}: {types}{tied}")
+    counted = count_parameters(document.config or {}, inspection)
+    if isinstance(counted, str):
+        return Item("weights", "weights", None, counted)
+    width = inspection.cache.bytes_per_value.value if inspection.cache is not None else 2
+    return Item(
+        "weights", "weights", counted * width, f"{counted:,} parameters of {inspection.model_type.value} x {width} bytes"
+    )
+
+
+def _cache_items(
+    inspection: Inspection, engine: Engine, context: int, sequences: int, batch: int, key_type: str, value_type: str
+) -> list[Item]:
+    cache = inspection.cache
+    if cache is None:
+        return []
+    if not cache.bytes_per_token.known:
+        return [Item("cache", "cache", None, cache.bytes_per_token.detail)]
+    kept = [
+        KeptLayers(
+            *(group.name, group.layers, group.keys, group.width - group.keys, group.window),
+            *(_state_bytes(group, engine, cache.bytes_per_value.value), group.state_known),
+        )
+        for group in cache.groups
+    ]
+    sizes = cache_bytes(
+        kept,
+        engine,
+        context,
+        sequences,
+        batch=batch,
+        key_bytes=CACHE_TYPES[key_type],
+        value_bytes=CACHE_TYPES[value_type],
+    )
+    items = [
+        Item(name, "state" if name.endswith(" state") else "cache", size, formula) for name, (size, formula) in sizes.items()
+    ]
+    return items + [Item(f"{each.name} state", "state", None, "its size is unknown") for each in kept if not each.stated]
+
+
+def _state_bytes(group: CacheGroup, engine: Engine, width: int) -> int:
+    """Bytes of a layer's state: llama.cpp and vLLM drop a convolution's oldest column, llama.cpp keeps all in float32."""
+    state = group.state_numbers
+    if state is None or engine == "transformers":
+        return group.state
+    rolled = state.model_numbers * (state.columns - 1) // state.columns if state.columns else state.model_numbers
+    return rolled * (4 if engine == "llama.cpp" else width) + 4 * state.float_numbers
+
+
+def _working_items(
+    document: Document, inspection: Inspection, engine: Engine, context: int, sequences: int, batch: int
+) -> list[Item]:
+    config = document.config or {}
+    part = config.get("text_config") if isinstance(config.get("text_config"), Mapping) else config
+    assert isinstance(part, Mapping)
+    vocabulary, inner = _count(part, "vocab_size", "n_vocab"), _count(part, "intermediate_size", "n_inner", "ffn_dim", "d_ff")
+    if document.header is not None:
+        architecture = document.header.metadata.get("general.architecture")
+        found = document.header.metadata.get(f"{architecture}.feed_forward_length")
+        inner = found if isinstance(found, int) else inner
+        tokens = document.header.metadata.get("tokenizer.ggml.tokens")
+        vocabulary = getattr(tokens, "items", None) if not isinstance(tokens, list) else len(tokens)
+        vocabulary = vocabulary if isinstance(vocabulary, int) else None
+    items = []
+    rows = min(batch, context * sequences) if engine == "llama.cpp" else sequences
+    if vocabulary:
+        size = rows * vocabulary * 4
+        items.append(Item("logits", "working memory", size, f"{rows:,} rows x {vocabulary:,} tokens x 4 bytes", bound=True))
+    width = inspection.main.hidden_size.value
+    if width:
+        inner = inner or 4 * width
+        computed = min(batch, context) * (sequences if engine == "transformers" else 1)
+        number = 4 if engine == "llama.cpp" else 2
+        size = computed * (4 * width + 3 * inner) * number
+        formula = f"{computed:,} tokens x (4 x {width:,} + 3 x {inner:,}) x {number} bytes"
+        items.append(Item("activations", "working memory", size, formula, bound=True))
+    return items
+
+
+def _count(section: Mapping[str, Any], *keys: str) -> int | None:
+    values = [section.get(key) for key in keys]
+    return next((value for value in values if type(value) is int and 0 < value < 10**9), None)
+
+
+def _findings(inspection: Inspection, context: int, claimed: Any) -> list[Finding]:
+    findings = []
+    if isinstance(claimed, int) and context > claimed:
+        findings.append(
+            Finding(
+                "context-past-claim",
+                "warning",
+                f"{context:,} tokens are more than the {claimed:,} that the file claims",
+                {inspection.contexts.claimed.detail: claimed},
+                f"see `ordinate extend --to {context}`",
+            )
+        )
+    return findings + [finding for finding in inspection.findings if finding.severity == "error"]
