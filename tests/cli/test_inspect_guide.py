@@ -33,7 +33,7 @@ def test_the_guide_has_examples_of_all_of_them_commands() -> None:
     assert {command.split()[0] for command, _ in BLOCKS} == {"inspect", "diff", "extend", "memory"}
 
 
-@pytest.mark.parametrize(("guide", "examples"), zip(GUIDES, (5, 4), strict=True), ids=["inspect", "memory"])
+@pytest.mark.parametrize(("guide", "examples"), list(zip(GUIDES, (5, 4), strict=True)), ids=["inspect", "memory"])
 def test_the_guides_python_runs(guide: Path, examples: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     failed, tried = doctest.testfile(str(guide), module_relative=False, encoding="utf-8")
