@@ -62,7 +62,7 @@ ARRANGEMENTS = ["contiguous", "tokens first", "channels apart", "odd offset", "o
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("dtype", TOLERANCE, ids=str)
-@pytest.mark.parametrize("impl", ["reference", "auto", "blocked"])
+@pytest.mark.parametrize("impl", ["reference", "auto", "blocked", "numba"])
 @pytest.mark.parametrize("arrangement", ARRANGEMENTS)
 @pytest.mark.parametrize(
     ("channels", "pairs", "rotated_channels"), [(8, 4, "first"), (13, 3, "first"), (13, 3, "last"), (2, 1, "last")]
@@ -70,6 +70,13 @@ ARRANGEMENTS = ["contiguous", "tokens first", "channels apart", "odd offset", "o
 def test_every_implementation_gives_the_pairs_turned_one_by_one(
     layout, dtype, impl, arrangement, channels, pairs, rotated_channels, monkeypatch
 ):
+    if impl == "numba":
+        pytest.importorskip("numba")
+        if dtype not in (torch.float32, torch.bfloat16) or arrangement == "channels apart":
+            x = arranged(torch.randn(1, 1, 2, 8).to(dtype), arrangement)
+            with pytest.raises(RefusedError, match="impl: expected bfloat16 or float32, channels side by side"):
+                rotate_pairs(x, *tables(2, 4, dtype=WORKING.get(dtype, torch.float32)), layout=layout, impl=impl)
+            return
     monkeypatch.setattr(module, "_BLOCK_BYTES", 400)  # many blocks, the last one smaller
     monkeypatch.setattr(module, "_scratch_of_thread", threading.local())
     x = arranged(torch.randn(3, 2, 11, channels).to(dtype), arrangement)
@@ -117,9 +124,11 @@ def test_a_token_beside_many_is_turned_as_alone(layout):
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("impl", ["auto", "blocked"])
+@pytest.mark.parametrize("impl", ["auto", "blocked", "numba"])
 def test_a_nan_stays_in_its_pair(layout, impl):
     """Padding may hold anything; nothing leaks into a neighbour by a product with zero."""
+    if impl == "numba":
+        pytest.importorskip("numba")
     x, (cos, sin) = torch.randn(1, 2, 6, 8), tables(6, 4)
     x[0, 1, 3, 1] = math.nan
     x[0, 0, 5, 2] = math.inf
@@ -284,7 +293,11 @@ def turn(x=X, cos=COS, sin=SIN, layout="half", **settings):
             "layout: expected 'half' .* or 'interleaved' .* got neox; a checkpoint fixes it",
         ),
         (lambda: turn(rotated_channels="middle"), ArgumentError, "rotated_channels: expected 'first' .* or 'last'"),
-        (lambda: turn(impl="fast"), ArgumentError, "impl: expected 'auto', 'reference', 'blocked' or 'compiled', got fast"),
+        (
+            lambda: turn(impl="fast"),
+            ArgumentError,
+            "impl: expected 'auto', 'reference', 'blocked', 'numba' or",
+        ),
         (lambda: turn(X[0]), ShapeError, r"x: expected a tensor \[B H T D\], got shape \(3, 4, 8\); the axes are B batch"),
         (lambda: turn(cos=COS[:3]), ShapeError, r"cos: expected a tensor \[T P \| B T P\] with T=4, got shape \(3, 4\)"),
         (lambda: turn(sin=SIN[:, :3]), ShapeError, r"sin: .* with T=4, P=4, got shape \(4, 3\)"),
@@ -486,6 +499,42 @@ def test_tables_of_a_few_tokens_are_those_of_many(layout, positions):
     many = PairRotation.at(positions, FREQUENCIES, **settings)
     for table, expected in zip(few.tables, many.tables, strict=True):
         assert_close(table, expected, rtol=0, atol=1e-15)
+
+
+# numba
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("threads", [1, 3])
+def test_very_many_tokens_go_to_numba_and_agree_with_the_formula_to_the_last_bit_of_bfloat16(layout, threads, monkeypatch):
+    pytest.importorskip("numba")
+    monkeypatch.setattr(module, "MANY_ELEMENTS", 1 << 17)
+    monkeypatch.setattr(torch, "get_num_threads", lambda: threads)
+    from ordinate.position.rotary import compiled_rotation
+
+    calls = []
+    rows = compiled_rotation.rotate_rows
+    monkeypatch.setattr(compiled_rotation, "rotate_rows", lambda *arguments: calls.append(1) or rows(*arguments))
+    x, (cos, sin) = torch.randn(2, 5, 500, 32).bfloat16().requires_grad_(), tables(500, 12)
+    found = rotate_pairs(x, cos, sin, layout=layout, rotated_channels="last")
+    wide = reference_rotation(x.float(), cos, sin, layout, 8)
+    assert calls
+    assert_close(found.float(), wide, rtol=2**-8, atol=2**-20)  # one rounding to 8 bits
+    (gradient,) = torch.autograd.grad(found, x, torch.ones_like(found))
+    expected = reference_rotation(torch.ones_like(wide), cos, -sin, layout, 8)
+    assert_close(gradient.float(), expected, rtol=2**-8, atol=2**-20)
+
+
+def test_rounding_to_bfloat16_is_torchs():
+    """Ties, subnormals, infinities and the largest numbers, turned by an angle of 0."""
+    pytest.importorskip("numba")
+    bits = torch.arange(-(2**15), 2**15, dtype=torch.int32).to(torch.int16)
+    x = bits.view(torch.bfloat16)[None, None, :, None].expand(1, 1, -1, 2).contiguous()
+    finite = x.isfinite().all(-1, keepdim=True).expand_as(x)
+    cos, sin = torch.full((2**16, 1), 1.0009765625), torch.zeros(2**16, 1)
+    found = rotate_pairs(x, cos, sin, layout="half", impl="numba")
+    expected = reference_rotation(x, cos, sin, "half")
+    assert torch.equal(found[finite], expected[finite])
 
 
 # Memory that is shared

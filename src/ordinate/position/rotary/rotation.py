@@ -1,10 +1,11 @@
 """The rotation of pairs of channels, which every rotary encoding ends in.
 
 (a, b) -> (a cos - b sin, a sin + b cos), for pairs (i, i + rotary_dim/2) in layout "half" and (2i, 2i + 1) in layout
-"interleaved". `reference_rotation` is the formula in plain operations, and the oracle of the two quicker ways below it:
+"interleaved". `reference_rotation` is the formula in plain operations, and the oracle of the quicker ways below it:
 
 - a few tokens cost calls, not memory, so `_rotate_few_tokens` makes as few calls of torch as possible;
-- many tokens cost memory traffic, so `_rotate_blocks` works on blocks that stay in a CPU's cache, in memory kept for it.
+- many tokens cost memory traffic, so `_rotate_blocks` works on blocks that stay in a CPU's cache, in memory kept for it;
+- very many cost it most, so with numba `compiled_rotation.rotate_rows` makes one pass of it all.
 
 `PairRotation` holds the tables of one set of positions, for queries, keys and all layers, and picks the way for each tensor.
 Sources: Su et al. 2021, arXiv 2104.09864, eq. 34 ("interleaved"); Black et al. 2022, arXiv 2204.06745 ("half").
@@ -13,6 +14,7 @@ Sources: Su et al. 2021, arXiv 2104.09864, eq. 34 ("interleaved"); Black et al. 
 from __future__ import annotations
 
 import functools
+import importlib.util
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,7 +24,7 @@ import torch
 from torch import Tensor, nn
 
 from ordinate.arguments import check_integer
-from ordinate.errors import ArgumentError, ArgumentTypeError, RefusedError, ShapeError
+from ordinate.errors import ArgumentError, ArgumentTypeError, MissingExtraError, RefusedError, ShapeError
 from ordinate.frequencies import check_rotary_dim
 from ordinate.huge_pages import in_large_pages
 from ordinate.position.base import PositionEncoding, under_transform
@@ -46,9 +48,10 @@ __all__ = [
 
 Layout = Literal["half", "interleaved"]
 RotatedChannels = Literal["first", "last"]
-Implementation = Literal["auto", "reference", "blocked", "compiled"]
+Implementation = Literal["auto", "reference", "blocked", "numba", "compiled"]
 
 FEW_ELEMENTS = 1 << 16  # up to here the number of calls decides, and not the memory
+MANY_ELEMENTS = 1 << 21  # from here on a kernel of numba's is worth loading
 _FEW_PAIRS = 1 << 10  # up to here twice the cosines cost less than a call that spreads them
 _BLOCK_BYTES = 2 << 20  # of the working dtype
 _WORKING = {
@@ -81,8 +84,9 @@ def rotate_pairs(
         rotated_channels: whether the first or the last 2 P channels turn.
         out: where the result goes, of the shape and dtype of `x`: other memory, or `x` itself to turn it in place.
         impl: "reference" is the formula in plain operations; "blocked" works in blocks that stay in a CPU's cache, with a
-            gradient of its own; "compiled" hands the formula to `torch.compile`, seconds on the first call; "auto" takes
-            what is quickest without compiling, and the formula in a graph that is being captured.
+            gradient of its own; "numba" makes one pass over bfloat16 or float32 (the extra `fast`; compiled once, seconds,
+            and kept on disk); "compiled" hands the formula to `torch.compile`, seconds on the first call; "auto" takes what is
+            quickest of the first three, and the formula in a graph that is being captured.
 
     Returns:
         A tensor of the shape and dtype of `x`, or `out`.
@@ -92,7 +96,9 @@ def rotate_pairs(
         ArgumentError: an unknown layout or impl, more pairs than channels.
         ArgumentTypeError: dtypes that cannot be turned; an `out` of another dtype.
         RefusedError: an `out` where a gradient is wanted, whose elements share memory with each other, or with `x` without
-            being `x`; "blocked" on another device, under a transform of functions, or with tables that want a gradient.
+            being `x`; "blocked" or "numba" on another device, under a transform of functions, or with tables that want a
+            gradient; "numba" for another dtype, or channels that are not side by side in memory.
+        MissingExtraError: "numba" without numba.
 
     Source: Su et al. 2021, arXiv 2104.09864, eq. 34 ("interleaved"); Black et al. 2022, arXiv 2204.06745 ("half").
 
@@ -213,20 +219,20 @@ class PairRotation:
 
     def __call__(self, x: Tensor, out: Tensor | None = None, impl: str = "auto") -> Tensor:
         """x [B, H, T, D] turned, into `out` or new memory; `impl` as in `rotate_pairs`."""
-        if impl in ("auto", "blocked"):
+        if impl in ("auto", "blocked", "numba"):
             obstacle = self._obstacle(x)
             if obstacle is None and impl == "auto" and 0 < x.numel() <= FEW_ELEMENTS:
                 few = self._few_tables()
                 if few[0].numel():
                     return _rotate_few_tokens(x, few, self.start, out)
             elif obstacle is None:
-                return _blocked_rotation(x, *self.tables, self.layout, self.start, out)
-            elif impl == "blocked":
+                return _memory_rotation(x, *self.tables, self.layout, self.start, out, impl)
+            elif impl != "auto":
                 raise RefusedError("impl", expected="plain tensors on a CPU, in eager mode", got=obstacle)
         elif impl == "compiled":
             return _compiled_rotation()(x, *self.tables, self.layout, self.start, out)
         elif impl != "reference":
-            raise ArgumentError("impl", expected="'auto', 'reference', 'blocked' or 'compiled'", got=impl)
+            raise ArgumentError("impl", expected="'auto', 'reference', 'blocked', 'numba' or 'compiled'", got=impl)
         return reference_rotation(x, *self.tables, self.layout, self.start, out)
 
     def _few_tables(self) -> tuple[Tensor, ...]:
@@ -352,30 +358,55 @@ def _lies_as_complex(x: Tensor) -> bool:
 # in float32 and rounded once on the way out.
 
 
-def _blocked_rotation(x: Tensor, cos: Tensor, sin: Tensor, layout: str, start: int = 0, out: Tensor | None = None) -> Tensor:
+def _memory_rotation(x: Tensor, cos: Tensor, sin: Tensor, layout: str, start: int, out: Tensor | None, impl: str) -> Tensor:
     if out is not None:
         with torch.no_grad():
-            return _rotate_blocks(x, out, cos, sin, layout, start)
-    result: Tensor = _BlockedRotation.apply(x, cos, sin, layout, start)
+            return _write(x, out, cos, sin, layout, start, impl)
+    result: Tensor = _MemoryRotation.apply(x, cos, sin, layout, start, impl)
     return result
 
 
-class _BlockedRotation(torch.autograd.Function):
-    """`_rotate_blocks` into new memory, with a gradient: the rotation back by the same angles, as fast and as often as wanted.
+def _write(x: Tensor, out: Tensor, cos: Tensor, sin: Tensor, layout: str, start: int, impl: str) -> Tensor:
+    """Write the rotated x into `out`, in blocks or by numba's kernel."""
+    if impl == "numba" or (impl == "auto" and x.numel() >= MANY_ELEMENTS):
+        obstacle = None
+        if x.dtype not in (torch.bfloat16, torch.float32):
+            obstacle = f"a tensor of {x.dtype}"
+        elif x.stride(-1) != 1 or out.stride(-1) != 1:
+            obstacle = "channels that are apart in memory"
+        if obstacle is None and _has_numba():
+            from ordinate.position.rotary.compiled_rotation import rotate_rows
+
+            return rotate_rows(x, out, cos, sin, layout, start) if x.numel() else out
+        if impl == "numba" and obstacle is None:
+            raise MissingExtraError("impl", expected="numba to be installed", got="'numba'", hint="pip install ordinate[fast]")
+        if impl == "numba":
+            raise RefusedError("impl", expected="bfloat16 or float32, channels side by side", got=obstacle)
+    return _rotate_blocks(x, out, cos, sin, layout, start)
+
+
+@functools.cache
+def _has_numba() -> bool:
+    return importlib.util.find_spec("numba") is not None
+
+
+class _MemoryRotation(torch.autograd.Function):
+    """`_write` into new memory, with a gradient: the rotation back by the same angles, as fast and as often as wanted.
 
     Only the tables are kept for the backward pass, never the input.
     """
 
     @staticmethod
-    def forward(ctx: Any, x: Tensor, cos: Tensor, sin: Tensor, layout: str, start: int) -> Tensor:
+    def forward(ctx: Any, x: Tensor, cos: Tensor, sin: Tensor, layout: str, start: int, impl: str) -> Tensor:
         ctx.save_for_backward(cos, sin)
-        ctx.layout, ctx.start = layout, start
-        return _rotate_blocks(x, in_large_pages(torch.empty_like(x)), cos, sin, layout, start)
+        ctx.layout, ctx.start, ctx.impl = layout, start, impl
+        return _write(x, in_large_pages(torch.empty_like(x)), cos, sin, layout, start, impl)
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None, None, None]:
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None, None, None, None]:
         cos, sin = ctx.saved_tensors
-        return _BlockedRotation.apply(grad, cos, -sin, ctx.layout, ctx.start), None, None, None, None
+        impl = "auto" if ctx.impl == "numba" else ctx.impl  # a gradient may lie in memory in any way
+        return _MemoryRotation.apply(grad, cos, -sin, ctx.layout, ctx.start, impl), None, None, None, None, None
 
 
 def _rotate_blocks(x: Tensor, out: Tensor, cos: Tensor, sin: Tensor, layout: str, start: int) -> Tensor:
