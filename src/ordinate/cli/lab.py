@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from ordinate.cli.tables import answer_json, emit
 
 if TYPE_CHECKING:
     from ordinate.lab.claim import Claim
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["lab"]
 
 _STYLES = {"reproduced": "green", "corrected": "yellow", "refuted": "red", "not testable here": "dim", "failed": "bold magenta"}
+_PLAIN = str.maketrans({"✓": "+", "≈": "~", "✗": "-", "²": "^2", "±": "+-", "×": "x", "–": "-", "°": " degrees", "ñ": "n"})
 
 
 def lab(
@@ -44,7 +46,7 @@ def lab(
 
     Exit 0 when every claim was measured, whatever its verdict; 1 when a measurement broke off; 2 for wrong use.
     """
-    from ordinate.lab.catalogue import choose, read_claims
+    from ordinate.lab.catalogue import choose, full_results, read_claims
 
     chosen = choose(read_claims(source), claims or (), full=full)
     if listed:
@@ -54,14 +56,21 @@ def lab(
 
         typer.echo(f"report: {republish(out)}", err=True)
     else:
-        rows = _measure(chosen, out, full=full, vectors=vectors, data=data, seed=seed)
+        rows = _measure(chosen, out, full=full, vectors=vectors, data=data, seed=seed, earlier=full_results(source))
         _print_rows(rows, as_json)
         if any(row["verdict"] == "failed" for row in rows):
             raise typer.Exit(1)
 
 
 def _measure(
-    chosen: Sequence[Claim], out: Path, *, full: bool, vectors: str | None, data: Path | None, seed: int | None
+    chosen: Sequence[Claim],
+    out: Path,
+    *,
+    full: bool,
+    vectors: str | None,
+    data: Path | None,
+    seed: int | None,
+    earlier: Mapping[str, Mapping[str, Any]],
 ) -> list[dict[str, Any]]:
     from rich.console import Console
 
@@ -73,7 +82,7 @@ def _measure(
     with destination(out) as staging:  # first of all: nobody should wait for results that cannot be kept
         inputs = Inputs(vectors=None if vectors is None else word_vectors(vectors), full=full, data=data)
         check_inputs(chosen, inputs)
-        results = run(chosen, inputs, seed=seed, console=Console(stderr=True))
+        results = run(chosen, inputs, seed=seed, console=Console(stderr=True), full_results=earlier)
         page = publish(results, staging, out)
     typer.echo(f"report: {page}", err=True)
     return [outcome.row for outcome in results]
@@ -81,7 +90,7 @@ def _measure(
 
 def _print_rows(rows: Sequence[dict[str, Any]], as_json: bool) -> None:
     if as_json:
-        typer.echo(json.dumps(rows, indent=1, ensure_ascii=False, allow_nan=False))
+        answer_json(rows)
         return
     from rich.markup import escape
 
@@ -106,14 +115,18 @@ def _print_list(claims: Sequence[Claim], as_json: bool) -> None:
     if as_json:
         from dataclasses import asdict
 
-        typer.echo(json.dumps([asdict(claim) for claim in claims], indent=1, ensure_ascii=False))
+        answer_json([asdict(claim) for claim in claims])
         return
+    from rich.markup import escape
+
     _print_table(
-        ("claim", "what the article says", "budget"),
+        ("claim", "what is claimed", "where", "set-up here", "budget"),
         [
             (
-                f"[bold]{claim.id}[/] {claim.title}",
-                claim.statement,
+                f"[bold]{claim.id}[/] {escape(claim.title)}",
+                escape(claim.statement),
+                claim.place,
+                f"[bold]{claim.setup}[/]" + (f": {escape(claim.setup_detail)}" if claim.setup_detail else ""),
                 f"{claim.budget_seconds:g} s" + (" (full)" if claim.full_only else ""),
             )
             for claim in claims
@@ -132,6 +145,18 @@ def _print_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
             column, justify="right" if column in ("time", "budget") else "left", no_wrap=column in ("verdict", "time")
         )
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*map(_encodable, row))
     # a pipe has no width of its own; 80 would fold sentences that a reader of the file can unfold no more
-    Console(width=None if sys.stdout.isatty() else 160).print(table)
+    console = Console(width=None if sys.stdout.isatty() else 160)
+    with console.capture() as captured:
+        console.print(table)
+    emit(captured.get())
+
+
+def _encodable(text: str) -> str:
+    """The text, or the nearest that a terminal of few letters can show."""
+    try:
+        text.encode(sys.stdout.encoding or "ascii")
+    except UnicodeEncodeError:
+        return text.translate(_PLAIN)
+    return text

@@ -7,17 +7,19 @@ setuptools reads a package's version, so that a claim that needs torch is listed
 from __future__ import annotations
 
 import ast
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from ordinate.arguments import did_you_mean
 from ordinate.errors import DataError, MissingDataError, UnknownNameError
 from ordinate.lab.claim import Claim
 
-__all__ = ["choose", "read_claims"]
+__all__ = ["choose", "full_results", "read_claims"]
 
 
 def read_claims(source: str | Path) -> tuple[Claim, ...]:
@@ -50,6 +52,16 @@ def read_claims(source: str | Path) -> tuple[Claim, ...]:
     if not claims:
         raise MissingDataError("--claims", expected="a file or a package with a CLAIM", got=str(source))
     return tuple(sorted(claims.values(), key=lambda claim: _order(claim.id)))
+
+
+def full_results(source: str | Path) -> dict[str, dict[str, Any]]:
+    """What long measurements of these claims came to when they were last run, by id: `full_results.json` beside the claims.
+
+    Each has `verdict`, `key_figure`, `date`, `minutes` and `machine`. Empty where there is no such file.
+    """
+    root, _ = _locate(source)
+    path = (root if root.is_dir() else root.parent) / "full_results.json"
+    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
 
 
 def choose(claims: Sequence[Claim], ids: Sequence[str] = (), *, full: bool = False) -> tuple[Claim, ...]:

@@ -61,6 +61,7 @@ def render(folder: Path) -> str:
             symbols={str(verdict): symbol for verdict, symbol in SYMBOLS.items()},
             slugs={str(verdict): str(verdict).replace(" ", "-") for verdict in Verdict},
             roles=_ROLES,
+            setups=_SETUPS,
             style=Markup(page.joinpath("report.css").read_text(encoding="utf-8")),
             script=Markup(page.joinpath("animation.js").read_text(encoding="utf-8")),
         )
@@ -69,6 +70,13 @@ def render(folder: Path) -> str:
             str(folder / ROWS_FILE), expected="complete rows", got=f"rows without {problem}", hint="run `ordinate lab` again"
         ) from problem
 
+
+_SETUPS = {
+    "same": "as in the source",
+    "smaller": "smaller than in the source",
+    "other data": "other data than in the source",
+    "none stated": "the source describes no experiment",
+}
 
 _ROLES = {
     str(Role.AS_STATED): "the article's own number or property, in its own setting",

@@ -10,7 +10,7 @@ import hashlib
 import json
 import time
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -58,7 +58,12 @@ def check_inputs(claims: Sequence[Claim], inputs: Inputs) -> None:
 
 
 def run(
-    claims: Sequence[Claim], inputs: Inputs, *, seed: int | None = None, console: Console | None = None
+    claims: Sequence[Claim],
+    inputs: Inputs,
+    *,
+    seed: int | None = None,
+    console: Console | None = None,
+    full_results: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> list[ClaimResult]:
     """Measure every claim and judge it.
 
@@ -67,6 +72,7 @@ def run(
         inputs: vectors and extent; the seeds in it are replaced by each claim's own.
         seed: where to start counting seeds instead.
         console: where a progress bar is drawn; None for silence.
+        full_results: by id, what an earlier long measurement came to; everyday rows name it.
 
     Returns:
         One result a claim, also for those that failed.
@@ -77,7 +83,10 @@ def run(
         for claim in claims:
             if progress and task is not None:
                 progress.update(task, description=f"{claim.id} {claim.title}")
-            results.append(run_one(claim, inputs.for_claim(claim, seed)))
+            result = run_one(claim, inputs.for_claim(claim, seed))
+            if not inputs.full:
+                result.row["full_result"] = dict((full_results or {}).get(claim.id, {}))
+            results.append(result)
             if progress and task is not None:
                 progress.advance(task)
     return results
@@ -110,6 +119,7 @@ def run_one(claim: Claim, inputs: Inputs) -> ClaimResult:
         **measured,
         "seeds": list(inputs.seeds),
         "full": inputs.full,
+        "full_result": {},
         "wall_seconds": round(wall_seconds, 3),
         "budget_seconds": claim.budget_seconds,
         "within_budget": wall_seconds <= claim.budget_seconds,

@@ -1,3 +1,3 @@
 """The claims of article A, one file each."""
 
-TITLE = "A: an experimenter's notebook on attention and sinusoids"
+TITLE = "Article A: an experimenter's notebook on attention and sinusoids"

@@ -25,10 +25,13 @@ __all__ = ["CLAIM", "measure", "sinusoid_picture"]
 CLAIM = Claim(
     id="A2",
     title="A sinusoid is like a binary number",
+    place="A46-48",
     statement=(
-        "Drawn for 64 channels and positions 0 to 99, the low channels of the sinusoidal encoding swing fast and the "
-        "high ones slowly, like the last and the first digits of a binary number."
+        "Drawn for 64 channels and positions 0 to 99, low channels of the sinusoidal encoding have narrow stripes and "
+        "high ones wide stripes, like the digits of a binary number."
     ),
+    remark="Counting sign changes, and the factor from one sine to the next, are ours.",
+    setup="same",
     varies="the channel, and the position",
     band="sign changes never rise from one sine to the next, from 31 in the first to none in the last",
     budget_seconds=5,

@@ -39,11 +39,16 @@ __all__ = ["CLAIM", "it_without_projections", "measure"]
 CLAIM = Claim(
     id="A5",
     title='What "it" attends to without projections',
+    place="A94-108",
     statement=(
-        'In "the animal did not cross the street because it was too tired", "it" attends to "animal" with .0310 '
-        "without positions and with .0310 with them: unchanged. Its weight on itself goes from .18 to .34, and its "
-        'neighbours "because" and "too" gain.'
+        'With positions added and no projections, "it" attends to "animal" with 0.0310 as without them, to itself with '
+        '0.34 instead of 0.18, and more to its neighbours "because" and "too".'
     ),
+    remark=(
+        "The article does not name the widths. Its numbers come out to the digit if GloVe vectors of 50 channels get "
+        "the first 50 channels of an encoding that is 64 wide: that reading is inference."
+    ),
+    setup="same",
     varies=(
         "the encoding added to the vectors: none, a 64-wide one cut to 50 channels, one made for 50 channels; then the "
         "order of the tokens, and the sentence"

@@ -1,3 +1,3 @@
 """The claims of article B, one file each."""
 
-TITLE = "B: why sinusoids, towards relative positions"
+TITLE = "Article B: why sinusoids, towards relative positions"

@@ -24,10 +24,13 @@ __all__ = ["CLAIM", "measure", "norms"]
 CLAIM = Claim(
     id="B1",
     title="All position vectors are equally long",
+    place="B24",
     statement=(
-        "Every vector of the sinusoidal encoding has the norm sqrt(d/2); embeddings are therefore multiplied by "
-        "sqrt(d), or positions would drown the words."
+        "The L2 norm of a position vector is sqrt(d/2); word embeddings are multiplied by sqrt(d) to bring both to one scale."
     ),
+    remark="Whether the scales really meet is measured on embeddings as Vaswani et al. draw them and on GloVe vectors.",
+    setup="none stated",
+    setup_detail="d = 16, 64 and 512",
     varies="the position, the width, and what the vectors are added to",
     band="norms to 1e-12; unscaled embeddings shorter than positions, scaled ones longer",
     budget_seconds=5,

@@ -21,10 +21,13 @@ __all__ = ["CLAIM", "inner_products", "measure"]
 CLAIM = Claim(
     id="B2",
     title="The inner product is a sum of cosines",
+    place="B45, B85-98",
     statement=(
-        "PE(t) . PE(t') = sum over i of cos(w_i (t - t')): it depends on the distance alone, and it is symmetric, so "
-        "it cannot tell before from after."
+        "The inner product of two position vectors is the sum over i of cos((t - t')/10000^(2i/d)): it depends on the "
+        "difference of the positions, so nearness can be expressed."
     ),
+    remark="That the product is symmetric, and so cannot tell before from after, is ours.",
+    setup="none stated",
     varies="the pair of positions, and the width",
     band="equal to the sum of cosines, and symmetric, to 1e-11",
     budget_seconds=5,

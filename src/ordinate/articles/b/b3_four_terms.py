@@ -23,10 +23,14 @@ __all__ = ["CLAIM", "four_terms", "measure"]
 CLAIM = Claim(
     id="B3",
     title="A score has four terms",
+    place="B68-84",
     statement=(
-        "With positions added, (x + p) . (x' + p') falls into content with content, content with position, position "
-        "with content, and position with position."
+        "With positions added, a score (X_t + PE(t))(X_t' + PE(t')) splits into content with content, two mixed terms "
+        "whose meaning is unknown, and position with position."
     ),
+    remark="Like the article this leaves the projections out. The four shares are ours.",
+    setup="none stated",
+    setup_detail="GloVe vectors of one sentence",
     varies="the pair of tokens of a sentence, and whether the words are scaled by sqrt(d)",
     band="the four add up to the score within 1e-12; none may be left out: each carries at least 1 % of the variance",
     budget_seconds=5,

@@ -23,10 +23,13 @@ __all__ = ["CLAIM", "measure", "uniqueness"]
 CLAIM = Claim(
     id="B4",
     title="One sine is not enough",
+    place="B36-43, B40",
     statement=(
-        "A single low frequency is flat near its turning points and comes back to the same value; sines and cosines "
-        "of a ladder of frequencies together make every position unique."
+        "A sine repeats its values. One slow enough not to repeat (period 200 pi beside 2 pi) hardly changes where its "
+        "slope is small; with a cosine beside it every place has a vector of its own."
     ),
+    remark="Distances to the nearest other position are ours; so are the pair and the 3,000 positions.",
+    setup="none stated",
     varies="the code: one sine, one sine with its cosine, a ladder of sines, a ladder of both; over 3,000 positions",
     band="the nearest two positions: under 1e-3 apart for one sine, as far as neighbours are (to 1e-9) for the ladder",
     budget_seconds=10,

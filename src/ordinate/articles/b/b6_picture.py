@@ -18,9 +18,12 @@ __all__ = ["CLAIM", "formula", "measure", "picture"]
 CLAIM = Claim(
     id="B6",
     title="The picture of the formula",
+    place="B100-115",
     statement=(
-        "Drawn as sin(y / 10000^(x / 500)) on a grid of 501 by 501, waves run fast on the left and are still on the right."
+        "Drawn as sin(y / 10000^(x / 500)) on a grid of x and y from 0 to 500, waves are dense on the left and wide on "
+        "the right: the frequency falls geometrically."
     ),
+    setup="same",
     varies="x, the place in the ladder, and y, the position",
     band="159 sign changes down the first column, none down the last, never more to the right than to the left",
     budget_seconds=5,

@@ -24,7 +24,14 @@ __all__ = ["CLAIM", "measure", "sinusoid_or_learned"]
 CLAIM = Claim(
     id="B7",
     title="Sinusoids do as well as a learned table",
-    statement="Sinusoids are as good as a learned table of positions (Vaswani 2017).",
+    place="B49",
+    statement=(
+        "The paper reports that the sinusoidal encoding, which is not learned, is not worse than positions learned from "
+        "scratch."
+    ),
+    remark="The band, and the look past the training length, are ours.",
+    setup="other data",
+    setup_detail="next-byte prediction with a small model; the paper translates",
     varies="what is added to the embeddings, the seed, and the length of the test",
     band="sinusoids at most 0.05 bits per byte behind the table at the training length; both used by the model",
     seeds=3,

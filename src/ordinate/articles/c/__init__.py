@@ -1,3 +1,3 @@
 """The claims of article C, one file each."""
 
-TITLE = "C: a practical guide to all encodings"
+TITLE = "Article C: a practical guide to all encodings"

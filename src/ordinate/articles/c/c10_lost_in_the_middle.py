@@ -22,7 +22,13 @@ __all__ = ["CLAIM", "lost_in_the_middle", "measure"]
 CLAIM = Claim(
     id="C10",
     title="Lost in the middle",
-    statement="A model recalls facts in the middle of its context worse than those near its ends.",
+    place="C208-212",
+    statement=(
+        "Language models recall facts at the beginning and the end of a huge document well and those in the middle less "
+        "well, it is thought because attention anchors to early and recent tokens."
+    ),
+    setup="smaller",
+    setup_detail="a model of two layers and 32 tokens: the claim is about large language models",
     varies="the place of the needle, the length of the context, and the encoding",
     band="recall in the middle half at least 5 points under both ends",
     budget_seconds=20,

@@ -39,10 +39,13 @@ __all__ = ["CLAIM", "axes", "grid_checks", "measure", "multimodal_checks", "time
 CLAIM = Claim(
     id="C11",
     title="Two and three dimensions, and time",
+    place="C214-220, C242",
     statement=(
-        "Images need an encoding of x and of y, time series one of timestamps and seasons, and text, images and "
-        "video can stand in one space of positions."
+        "Images need X and Y, time series need time differences, seasons and timestamps, and one encoding for text, 3D "
+        "video and audio is a goal."
     ),
+    setup="none stated",
+    setup_detail="a grid of 4 by 7 cells, 400 timestamps, a row of text, images and video",
     varies="what the position is: a cell of a 4 by 7 grid, a timestamp, a place in a row of text, image and video",
     band="what should depend on offsets or on the calendar alone does so to 1e-9; a count of tokens must not",
     budget_seconds=10,

@@ -29,9 +29,13 @@ __all__ = ["CLAIM", "extended", "extending", "measure", "rope_cell"]
 CLAIM = Claim(
     id="C12",
     title="Extending a trained context",
+    place="C226-230",
     statement=(
-        "Interpolation squeezes positions into the trained range, YaRN turns frequencies by parts; so contexts are extended."
+        "Position interpolation squeezes positions into the trained range, YaRN adjusts RoPE's frequencies; so contexts "
+        "are extended without training from scratch."
     ),
+    setup="smaller",
+    setup_detail="a model of 32 tokens, extended to 128",
     varies="the scaling of a trained RoPE model, zero-shot and after a short fine-tune, against a cut context",
     band="frequencies to 1e-12; the best scaling at least 0.05 bits per byte better than none",
     seeds=2,

@@ -23,8 +23,15 @@ __all__ = ["CLAIM", "measure", "no_encoding"]
 
 CLAIM = Claim(
     id="C13",
-    title="None at all: the mask leaks position",
-    statement="A causal decoder needs no encoding: its mask leaks position.",
+    title="None at all: the mask leaks order",
+    place="C232-236",
+    statement=(
+        "An explicit encoding is not always necessary: in a decoder the causal mask leaks the order, from which "
+        "position rules may be learned."
+    ),
+    remark="The linear probe is ours.",
+    setup="smaller",
+    setup_detail="a model of two layers, trained for seconds",
     varies="the mask, the layer that is read, and whether the model is trained",
     band="held-out R² of a linear probe at least 0.1 with the mask, at most 0.03 without",
     budget_seconds=15,

@@ -23,10 +23,12 @@ __all__ = ["CLAIM", "WORD", "measure", "worked_example"]
 CLAIM = Claim(
     id="C1",
     title="A worked example of adding",
+    place="C29-38",
     statement=(
-        "The word vector [.51, -.22, .88, .14] at position 0 becomes, with [0, 1, 0, 1] added, [.51, .78, .88, "
-        "1.14]; the same word at position 5 becomes another vector."
+        'The vector [0.51, -0.22, 0.88, 0.14] of "DataCamp" at position 0 becomes, with [0.00, 1.00, 0.00, 1.00] added, '
+        "[0.51, 0.78, 0.88, 1.14]; the same word at position 5 becomes another vector."
     ),
+    setup="same",
     varies="the position of one word, 0 and 5",
     band="each of the four numbers to 1e-12; at position 5 at least 0.1 away",
     budget_seconds=5,

@@ -24,7 +24,13 @@ __all__ = ["CLAIM", "bag_of_words", "drawn_embeddings", "measure", "ways"]
 CLAIM = Claim(
     id="C2",
     title="Without positions a sentence is a bag of words",
-    statement='"the dog bit the man" and "the man bit the dog" are the same to a model without positions.',
+    place="C13-19",
+    statement=(
+        '"the dog bit the man" and "the man bit the dog" mean different things, yet to self-attention without positions '
+        "a sentence is a bag of words."
+    ),
+    setup="none stated",
+    setup_detail="drawn vectors for the four words",
     varies="the order of the five words, the attention, and what tells it about order",
     band="pooled outputs equal to 1e-13; at least 0.001 apart once something tells the order",
     seeds=10,

@@ -25,10 +25,14 @@ __all__ = ["CLAIM", "TableInBuffer", "measure", "sinusoids"]
 CLAIM = Claim(
     id="C3",
     title="Sinusoids cost nothing and never end",
+    place="C56-60, C171-206",
     statement=(
-        "Sinusoids are bounded by 1, have no parameters and are defined for any length; one computes them once, "
-        "registers them as a buffer and adds them to embeddings [batch, sequence, d]."
+        "Sinusoids stay between -1 and 1, have no weights and are defined past the training length; a module computes "
+        "the table once (max_len 5000), registers it as a buffer and adds it to [batch, seq_len, d_model]."
     ),
+    remark="How exact the table is far out is ours.",
+    setup="same",
+    setup_detail="the article's listing, run as it stands",
     varies="the position, up to 100 million, and the precision in which angles are formed",
     band="bounded by 1, no parameter, within 1e-6 of the exact value wherever one looks",
     budget_seconds=10,

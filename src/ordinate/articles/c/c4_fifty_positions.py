@@ -21,10 +21,13 @@ __all__ = ["CLAIM", "fifty_positions", "measure"]
 CLAIM = Claim(
     id="C4",
     title="High channels look like stripes",
+    place="C64-70",
     statement=(
-        "In the picture of the first fifty positions the high channels look like stripes: the sines are near 0 and "
-        "the cosines near 1, though not exactly."
+        "In the picture of 50 positions many high channels look like even stripes, because their sines stay near 0 and "
+        "their cosines near 1, though not at 0 and 1."
     ),
+    setup="same",
+    setup_detail="the article does not give its number of channels; 512 here",
     varies="the channel, of 512, and the position, 0 to 49",
     band="in the last quarter of the channels sines below 0.05 and cosines above 0.998, yet no two positions alike",
     budget_seconds=5,

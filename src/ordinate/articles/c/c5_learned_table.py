@@ -26,7 +26,13 @@ __all__ = ["CLAIM", "learned_table", "measure"]
 CLAIM = Claim(
     id="C5",
     title="A learned table ends",
-    statement="A learned table of 2,048 positions cannot take token 2,049.",
+    place="C88-92",
+    statement=(
+        "A model with a learned table of 2,048 positions cannot process 2,049 tokens; longer contexts often need costly "
+        "training again."
+    ),
+    remark="Resizing by interpolation is ours.",
+    setup="same",
     varies="the position, within the table and past its end; then the size, by interpolation",
     band="every position of the table is taken, each one past it refused",
     budget_seconds=5,

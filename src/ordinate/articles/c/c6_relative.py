@@ -27,7 +27,11 @@ __all__ = ["CLAIM", "encodings", "measure", "relative"]
 CLAIM = Claim(
     id="C6",
     title="Relative encodings: blind to a shift, paid a head",
-    statement="Relative encodings do not change when the whole text is shifted; they cost memory for every head.",
+    place="C98-110",
+    statement=(
+        "A learned bias by distance makes attention blind to a shift; a matrix of distances for every head costs much memory."
+    ),
+    setup="none stated",
     varies="the encoding, the shift from 1 to 100,000, and the number of heads from 1 to 16",
     band="outputs equal to 1e-9; one more head adds at least one number for every pair of tokens, 4 bytes",
     budget_seconds=10,

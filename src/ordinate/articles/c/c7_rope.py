@@ -22,10 +22,13 @@ __all__ = ["CLAIM", "Place", "measure", "rope", "sinusoids_added"]
 CLAIM = Claim(
     id="C7",
     title="RoPE turns, sinusoids push",
+    place="C119-135",
     statement=(
-        "RoPE keeps the norm of a vector, and the score of two tokens depends on their distance alone; adding a "
-        "sinusoid changes norm and direction."
+        "RoPE turns each pair of channels by an angle set by the absolute position: it keeps the magnitude, and the "
+        "inner product of a query and a key depends on the relative angle alone. A sinusoid changes magnitude and "
+        "direction."
     ),
+    setup="none stated",
     varies="the position up to a million, the shift of both tokens, and the encoding",
     band="norms to 1e-12, scores to 1e-8; with sinusoids norms move by at least 5 %",
     seeds=5,

@@ -28,10 +28,13 @@ __all__ = ["CLAIM", "heads", "llama_difference", "measure"]
 CLAIM = Claim(
     id="D10",
     title="Heads, shared or not",
+    place="D744-756, D758-967",
     statement=(
-        "Multi-head attention has keys and values of its own for every head and is the most expressive, multi-query "
-        "attention shares one for all, grouped-query attention lies between; the cache shrinks accordingly."
+        "Multi-head attention is most expressive and has a large KV cache, multi-query attention shares one pair of "
+        "keys and values and makes it much smaller, grouped-query attention lies between; as in Llama's code."
     ),
+    setup="same",
+    setup_detail="the article's listing of Llama's attention, with plain linear layers for the parallel ones",
     varies="the number of key-value heads, of 32 query heads",
     band=(
         "bytes a token in proportion to the key-value heads, exactly; one head a group equals torch's multi-head layer to 1e-12"

@@ -29,13 +29,18 @@ __all__ = ["CLAIM", "Scaling", "measure", "picture", "radius"]
 CLAIM = Claim(
     id="D11",
     title="A spectral radius of .9",
+    place="D126-130",
     statement=(
-        "With the spectral radius of the larval connectome at .9 the descending neurons are nearly silent, and "
-        "left and "
-        "right are indistinguishable."
+        "With the spectral radius normalised to 0.9 the DN-VNC neurons are almost silent, and left and right stimuli "
+        "make no meaningful difference."
     ),
+    remark=(
+        "The article prints no numbers. The factor and both readings of difference (in activity, and relative to it) are ours."
+    ),
+    setup="same",
+    setup_detail="with the larval connectome (--data), else a synthetic one",
     varies="how counts are scaled: one factor for all, or one for each neuron",
-    band="activity at least 10 times smaller; contrast of left and right at most half",
+    band="activity at least 10 times smaller than with row normalisation; left less right at least 3 times smaller",
     budget_seconds=20,
 )
 

@@ -28,9 +28,13 @@ __all__ = ["CLAIM", "GROUPS", "STAND_INS", "Group", "dominates", "measure", "pic
 CLAIM = Claim(
     id="D12",
     title="Who dominates the radius",
-    statement="The mushroom body dominates the spectral radius of the larval connectome.",
+    place="D130",
+    statement="Parts with dense recurrent connections, such as the mushroom body, dominate the spectral radius.",
+    remark='"Such as" has two readings, and both are measured: the mushroom body does, or some dense recurrent part does.',
+    setup="same",
+    setup_detail="with the larval connectome (--data), else a synthetic one",
     varies="which cells are there",
-    band="at least half of the leading mode in the mushroom body, and a radius at least a tenth smaller without it",
+    band="at least half of the leading mode, and a radius at least a tenth smaller without them",
     budget_seconds=10,
 )
 

@@ -28,13 +28,19 @@ __all__ = ["CLAIM", "Size", "both_directions", "crossing", "measure", "over_sett
 CLAIM = Claim(
     id="D13",
     title="Senses drive the other side",
+    place="D132-140",
     statement=(
-        "With weights normalised by row, stimulating the right senses drives the left descending neurons more: "
-        ".0161 against "
-        ".0099, and .0114 against .0117 for the left senses."
+        "With row normalisation, stimulating the left senses drives left and right DN-VNC neurons about alike; "
+        "stimulating the right senses drives the left ones clearly more."
     ),
+    remark=(
+        "The article prints no numbers and does not say in which direction it reads the matrix, so both are measured. "
+        "All figures are ours."
+    ),
+    setup="same",
+    setup_detail="with the larval connectome (--data), else a synthetic one",
     varies="the direction in which signals run, null models, gain, duration, threshold, normalisation, and which senses",
-    band="an index above 0 in the article's setting and in half of the others; the article's numbers to their last digit",
+    band="right senses: left neurons at least a tenth above the right ones; left senses: within a tenth of each other",
     budget_seconds=30,
 )
 

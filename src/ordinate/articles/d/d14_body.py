@@ -31,9 +31,15 @@ __all__ = ["CLAIM", "PAIRS", "Walks", "measure", "paths", "photograph", "steers"
 CLAIM = Claim(
     id="D14",
     title="Two numbers steer a fly",
-    statement="Two numbers, left and right, steer a fly in a physics simulator.",
+    place="D117",
+    statement=(
+        "The activities of the left and the right DN-VNC neurons, as two numbers, steer a simulated fly through its "
+        "turning controller."
+    ),
+    setup="same",
+    setup_detail="with flygym installed; the light body, whose formula was fitted to it, cannot test the claim",
     varies="the two numbers, given or from the connectome; the body",
-    band="at least 25 degrees to either side in half a second; 45 degrees apart for stimuli on either side",
+    band="at least 25 degrees to either side in half a second; our band",
     budget_seconds=60,
 )
 

@@ -32,10 +32,14 @@ __all__ = ["CLAIM", "measure", "picture", "plan_for", "silenced", "theory"]
 CLAIM = Claim(
     id="D15",
     title="Fixed random recurrence, and a real wiring",
+    place="D36-41, D89-93",
     statement=(
-        "In a reservoir the recurrence is fixed and random and only the read-out is learned; a real wiring may "
-        "differ from a random one."
+        "In a reservoir the recurrence is random and fixed and only a linear read-out is learned, which costs far less "
+        "than training an RNN; whether a real wiring differs from a random one in memory and accuracy is the question."
     ),
+    remark="The article reports no result of its own here.",
+    setup="none stated",
+    setup_detail="with the larval connectome (--data), else a synthetic one",
     varies=(
         "the wiring (connectome, rewired, random, none), signs, normalisation, task and seed; gain and input scaling "
         "are tuned for each wiring"

@@ -22,9 +22,12 @@ __all__ = ["CLAIM", "PRINTED", "gates", "measure"]
 CLAIM = Claim(
     id="D16",
     title="Sixteen gates, relaxed",
+    place="D200-226",
     statement=(
-        "There are sixteen two-input gates; t-norms relax them: AND is ab, OR a + b - ab, XOR a + b - 2ab, NAND 1 - ab."
+        "Two inputs have 2^4 = 16 gates; relaxed on [0, 1], AND is ab, OR a + b - ab, XOR a + b - 2ab and NAND 1 - ab; "
+        "a neuron's output is their mean, weighted by softmax."
     ),
+    setup="same",
     varies="the gate and its two inputs",
     band="exactly at the corners, printed forms to 1e-14, the expectation over independent bits to 1e-14",
     budget_seconds=5,

@@ -23,12 +23,19 @@ __all__ = ["CLAIM", "counting", "measure"]
 CLAIM = Claim(
     id="D1",
     title="Counting is no good position",
+    place="D1124-1165",
     statement=(
-        "The raw integer as position grows without bound; steps of 1/(length - 1) mean different things in different "
-        "sentences; sigmoids flatten."
+        "The number of the token as its position grows without bound. 1/(pos - 1) stays within 1 (the 100th token gets "
+        "1/99), but the first token gets 1/3 = 0.33 in a text of 4 tokens and 1/9 = 0.11 in one of 10, where one place "
+        "should have one value. A sigmoid changes less and less."
     ),
-    varies="the way of counting, the position, and the length of the sentence",
-    band="as by hand: 10,000 at position 10,000; steps of .25 and .0101; a step of 3e-5 at position 10",
+    remark=(
+        "1/(pos - 1) has two readings, and both are measured: as printed, by position, it is infinite at position 1; "
+        "the examples of .33 and .11 divide by the length less 1."
+    ),
+    setup="same",
+    varies="the way of counting, the reading of 1/(pos - 1), the position, and the length of the text",
+    band="as by hand",
     budget_seconds=5,
 )
 

@@ -27,7 +27,13 @@ __all__ = ["CLAIM", "chip", "measure"]
 CLAIM = Claim(
     id="D21",
     title="On a small chip",
-    statement="973 gates might share an iCE40 UltraPlus with a soft processor; 12,207 gates do not fit.",
+    place="D323-327",
+    statement=(
+        "973 gates might share a Lattice iCE40 UltraPlus (2,800 to 5,280 LUTs) with a soft core such as PicoRV32; "
+        "12,207 gates do not fit."
+    ),
+    setup="other data",
+    setup_detail="circuits drawn at random with these numbers of gates; the article's trained ones are not published",
     varies="the number of gates",
     band="at least 1,000 of 5,280 cells left; more than 5,280 needed",
     budget_seconds=15,

@@ -26,8 +26,14 @@ __all__ = ["CLAIM", "Norms", "by_temperature", "depth", "gradient_norms", "measu
 CLAIM = Claim(
     id="D22",
     title="Depth, temperature, gap",
-    statement="Gradients vanish with depth; temperature and the gap between relaxed and discrete must be watched.",
-    varies="how gates begin and are parametrised, at 12 layers; the temperature of the counts",
+    place="D263-269",
+    statement=(
+        "Gradients vanish through many layers of relaxed gates; the temperature of the softmax matters: too low and "
+        "numbers are unstable, too high and the gradient is weak; a gap between relaxed and discrete may remain."
+    ),
+    remark="Instability is read as loss that jumps from step to step.",
+    setup="none stated",
+    varies="how gates begin and are parametrised, at 12 layers; the temperature of the softmax over gates",
     band="under a thousandth of the last layer's gradient at the first; gaps that differ by half a point or more",
     seeds=3,
     budget_seconds=15,

@@ -25,10 +25,14 @@ __all__ = ["CLAIM", "EMBEDDED", "ONE_HOT", "measure", "one_hot_and_embedded"]
 CLAIM = Claim(
     id="D24",
     title="One-hot and embedded",
+    place="D1278-1308",
     statement=(
-        "One-hot, apple [0,1,0] and orange [0,1,0] have inner product 0. Embedded, apple [.1,.9,.1] and orange "
-        "[.2,.9,.1] come near 1, apple and chimpanzee [-.9,.4,-.9] near -1."
+        "One-hot, apple [0, 1, 0] and orange [0, 1, 0], where dimension 1 is the apple and dimension 2 the orange, have "
+        "inner product 0. Embedded, apple [0.1, 0.9, 0.1] and orange [0.2, 0.9, 0.1] have a cosine near 1, apple and "
+        "chimpanzee [-0.9, 0.4, -0.9] near -1."
     ),
+    remark="The dimensions named make apple the misprint, [1, 0, 0]. Decimal commas are read as points.",
+    setup="same",
     varies="the pair of words, and the vectors: as printed, with the one-hots told apart",
     band="inner product exactly; near means within 0.1",
     budget_seconds=10,

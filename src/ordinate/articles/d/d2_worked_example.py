@@ -23,9 +23,15 @@ __all__ = ["CLAIM", "PRINTED_DENOMINATORS", "PRINTED_VALUES", "measure", "own_de
 CLAIM = Claim(
     id="D2",
     title="A worked example of the formula",
-    statement="For position 3 and d = 3 the encoding is sin(3/1) = .14, cos(3/436) = .99, sin(3/1.4) = .03.",
-    varies="the channel; denominators and values as printed, and as the formula gives them",
-    band="values to half a unit in the last printed digit, denominators to 0.5 %",
+    place="D1224-1237",
+    statement="For position 3: sin(3/1) = 0.14, cos(3/436) = 0.99, sin(3/1.4) = 0.03.",
+    remark=(
+        "Two readings are tested: the denominators as the printed formula gives them at d = 3, and the formula of the "
+        "paper at d = 4, where the channels are sin 3, cos 3 and sin .03."
+    ),
+    setup="same",
+    varies="the channel, and how the example is read",
+    band="values to half a unit in the last printed digit",
     budget_seconds=5,
 )
 

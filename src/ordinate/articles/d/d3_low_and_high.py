@@ -24,9 +24,12 @@ __all__ = ["CLAIM", "low_and_high", "measure"]
 CLAIM = Claim(
     id="D3",
     title="Which frequencies serve near tokens",
+    place="D1177-1178, D1243-1248",
     statement=(
-        "Low frequencies serve near tokens and high frequencies far ones, says one sentence; a later one says the reverse."
+        "Low frequencies express relations to near tokens and high ones to far tokens, says one sentence; high "
+        "frequencies show what is local and low ones what is global, says a later one."
     ),
+    setup="none stated",
     varies="the half of the pairs that is looked at, and the distance that is to be told",
     band="the half that serves near tokens tells neighbours apart better, by at least 0.2 of all cases",
     seeds=5,

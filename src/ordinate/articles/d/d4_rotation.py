@@ -23,10 +23,14 @@ __all__ = ["CLAIM", "measure", "rotation"]
 CLAIM = Claim(
     id="D4",
     title="A shift is a rotation",
+    place="D1330-1366",
     statement=(
-        "For a sine and its cosine the matrix M(offset) that shifts the position is a 2 by 2 rotation, free of t; in "
-        "d dimensions it is block diagonal."
+        "For each pair of sine and cosine a 2 x 2 matrix M with entries cos(w_k phi) and sin(w_k phi), independent of "
+        "t, shifts the position by phi: nearly the rotation matrix of computer vision. With more dimensions a diagonal "
+        "matrix does the same."
     ),
+    remark="Diagonal is read as block diagonal. The article lets k run to d/2; the last pair is d/2 - 1.",
+    setup="none stated",
     varies="the pair, the offset, and the stretch of positions that the matrix is found from",
     band="matrices found from positions equal the rotation to 1e-9 wherever t is; outside the blocks 1e-6",
     budget_seconds=10,

@@ -22,7 +22,9 @@ __all__ = ["CLAIM", "SCORES", "by_attention", "measure", "softmax"]
 CLAIM = Claim(
     id="D5",
     title="A softmax by hand",
-    statement="The scores [14, 12] give the weights [.88, .12].",
+    place="D716-742",
+    statement="The scores [14, 12] become the attention weights [0.88, 0.12], and z_1 = 0.88 v_1 + 0.12 v_2.",
+    setup="same",
     varies="the two scores",
     band="both weights to half a unit in the second digit",
     budget_seconds=5,

@@ -22,7 +22,9 @@ __all__ = ["CLAIM", "Pool", "by_attention", "mean_pooling", "measure"]
 CLAIM = Claim(
     id="D6",
     title="Mean pooling is attention pooling",
-    statement="Mean pooling is attention pooling with all weights 1/N.",
+    place="D389-412, D657-678",
+    statement="Mean pooling z = (1/N) sum x_i is a weighted sum in which every weight is 1/N.",
+    setup="none stated",
     varies="the pooling, the query, and how much of each row is padding",
     band="weights and outputs equal to 1e-14",
     seeds=10,

@@ -23,7 +23,12 @@ __all__ = ["CLAIM", "Formula", "measure", "what_learns"]
 CLAIM = Claim(
     id="D8",
     title="What learns in attention",
-    statement="Softmax and inner product have no parameters; W_Q, W_K, W_V, W_O and the pooling query have them.",
+    place="D689-706",
+    statement=(
+        "Softmax and inner product have no parameters; what learns are the projections W_Q, W_K, W_V, the output W_O, "
+        "and the query of the pooling."
+    ),
+    setup="none stated",
     varies="the part of the layer",
     band="the counts by hand, exactly; each learned part has a gradient",
     budget_seconds=5,

@@ -24,7 +24,9 @@ __all__ = ["CLAIM", "measure", "scaling"]
 CLAIM = Claim(
     id="D9",
     title="Why scores are divided by sqrt(d)",
-    statement="Without 1/sqrt(d_k) the softmax saturates as d grows.",
+    place="D465-468, D712-714",
+    statement="Inner products grow with the number of channels; dividing by sqrt(d_k) keeps the softmax from extremes.",
+    setup="none stated",
     varies="the channels of a head from 4 to 1,024, and the factor on the scores",
     band="unscaled, under a tenth of the greatest entropy at d = 1,024; scaled, within 5 % of each other",
     budget_seconds=5,
