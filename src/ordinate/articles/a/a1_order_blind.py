@@ -165,25 +165,26 @@ def _random_heads(width: int, seed: int) -> Attention:
 
 
 def _picture(attention: Attention, embeddings: Tensor, shuffle: Tensor) -> Figure:
-    weights, shuffled = attention(embeddings)[1], attention(embeddings[shuffle])[1]
-    back = shuffle.argsort()
-    difference = (shuffled[back][:, back] - weights).abs()
+    weights, back = attention(embeddings)[1], shuffle.argsort()
+    returned = attention(embeddings[shuffle])[1][back][:, back]
+    difference = (returned - weights).abs()
     words = list(SENTENCE) if len(embeddings) == len(SENTENCE) else [str(token) for token in range(len(embeddings))]
     with canvas(3, height=3.9) as (figure, (left, middle, right)):
         highest = weights.max().item()
-        for axes, matrix, order in ((left, weights, range(len(words))), (middle, shuffled, shuffle.tolist())):
-            labels = [words[token] for token in order]
-            heat_map(axes, matrix.numpy(), x_labels=labels, y_labels=labels, lower=0, upper=highest, label="attention weight")
-        heat_map(right, difference.numpy() / 1e-17, x_labels=words, y_labels=words, lower=0, label="absolute difference, 1e-17")
-        left.set(title="As written", ylabel="query", xlabel="key")
-        middle.set(title="Shuffled", xlabel="key")
-        right.set(title="Put back, difference", xlabel="key")
+        for axes, matrix, title in (
+            (left, weights, "As written"),
+            (middle, returned, "Shuffled, put back"),
+            (right, difference, f"Difference: {difference.max().item():.0e} at most"),
+        ):
+            heat_map(axes, matrix.numpy(), x_labels=words, y_labels=words, lower=0, upper=highest, label="attention weight")
+            axes.set(title=title, xlabel="key")
+        left.set(ylabel="query")
         svg = to_svg(figure)
     return Figure(
         "weights",
         svg,
-        caption="Attention weights of the sentence as written, of the same words shuffled, and what remains of the difference "
-        "once the shuffled weights are put back in order: noise in the last bit.",
-        alt="Three heat maps of twelve by twelve attention weights. The first two show the same cells in different places, the "
-        f"third an irregular scatter of differences no larger than {difference.max().item():.2g}.",
+        caption="Attention weights of the sentence as written, those of the same words shuffled and put back in order, and the "
+        "difference of the two on the same scale: nothing to see, for what remains is noise in the last bit.",
+        alt="Three heat maps of twelve by twelve attention weights. The first two are alike, the third is evenly dark: no "
+        f"difference is larger than {difference.max().item():.2g}.",
     )

@@ -31,12 +31,12 @@ CLAIM = Claim(
     remark="That the cosine depends on the distance alone, and the closed form, are ours.",
     setup="same",
     setup_detail="150 positions, as in the article's matrix",
-    varies="the pair of positions, out of 80, with 64 channels",
+    varies="the pair of positions, out of 150, with 64 channels",
     band="each of the six numbers to four digits; along a diagonal equal to 1e-12",
     budget_seconds=5,
 )
 
-_WIDTH, _POSITIONS = 64, 80
+_WIDTH, _POSITIONS = 64, 150
 _PUBLISHED = {1: 0.9662, 5: 0.7345, 10: 0.6579, 20: 0.5900, 40: 0.4812, 79: 0.4664}
 _OTHER_WIDTHS = (16, 50, 128, 512)
 
@@ -55,7 +55,7 @@ def similarity(encode: Encode, control: Tensor) -> Measurement:
 
     Args:
         encode: a width D and integer positions [T] to vectors [T, D].
-        control: vectors [80, D] whose similarity should not depend on the distance alone.
+        control: vectors [150, D] whose similarity should not depend on the distance alone.
     """
     positions = indices.consecutive(_POSITIONS)
     cosines = _cosines(encode(_WIDTH, positions))
@@ -143,7 +143,7 @@ def _picture(cosines: npt.NDArray[np.float64], mean: npt.NDArray[np.float64]) ->
     return Figure(
         "similarity",
         svg,
-        caption="Left, the cosine similarity of every two of 80 positions: bands parallel to the diagonal. Right, its mean at "
+        caption="Left, the cosine similarity of every two of 150 positions: bands parallel to the diagonal. Right, its mean at "
         "each distance, with the article's six points: a fall with ripples.",
         alt=f"A heat map with bright bands along the diagonal, and a curve that falls steeply from 1 at distance 0 to about "
         f"{mean[10]:.2f} at distance 10, then slowly and with ripples to {mean[79]:.2f} at distance 79.",

@@ -247,8 +247,8 @@ def _wider_checks(wider: WordVectors, encode: Encode) -> list[Check]:
     ]
     if wider.dim == 100:
         name = '"it" on "animal", 100-channel vectors'
-        checks.append(Check.near(f"{name}, without positions", without, 0.0225, 5e-5, role=Role.DETAIL_FIXED))
-        checks.append(Check.near(f"{name}, with positions", with_positions, 0.0166, 5e-5, role=Role.DETAIL_FIXED))
+        checks.append(Check.near(f"{name}, without positions", without, 0.0225, 5e-5, role=Role.LIMIT))
+        checks.append(Check.near(f"{name}, with positions", with_positions, 0.0166, 5e-5, role=Role.LIMIT))
     return checks
 
 
@@ -263,7 +263,7 @@ def _untested(many: WordVectors | None, prose: Factors | None, wider: WordVector
     if wider is None:
         untested.append(
             (
-                'vectors of 100 channels, where the weight on "animal" is said to go from .0225 to .0166',
+                'vectors of 100 channels, where by our measurement the weight on "animal" goes from .0225 to .0166',
                 "the package carries 50 channels: pass --vectors glove.6B.100d.txt",
             )
         )

@@ -1,7 +1,7 @@
-"""B4. The article: one slow sine is flat at its turns and repeats; a ladder of sines and cosines is unique.
+"""B4. The article: one slow sine is flat at its turns and repeats; sines and cosines of many frequencies are unique.
 
 What varies is the code. Measured is the distance from each position to the nearest other one: a code whose nearest two
-positions coincide cannot tell them apart. For the ladder the nearest are neighbours, sqrt(2 sum_i (1 - cos w_i)) apart.
+positions coincide cannot tell them apart. For many frequencies the nearest are neighbours, sqrt(2 sum_i (1 - cos w_i)) apart.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ CLAIM = Claim(
     ),
     remark="Distances to the nearest other position are ours; so are the pair and the 3,000 positions.",
     setup="none stated",
-    varies="the code: one sine, one sine with its cosine, a ladder of sines, a ladder of both; over 3,000 positions",
-    band="the nearest two positions: under 1e-3 apart for one sine, as far as neighbours are (to 1e-9) for the ladder",
+    varies="the code: one sine, one sine with its cosine, sines of many frequencies, both of many; over 3,000 positions",
+    band="the nearest two positions: under 1e-3 apart for one sine, as far as neighbours are (to 1e-9) for both of many",
     budget_seconds=10,
 )
 
@@ -56,8 +56,8 @@ def uniqueness(encode: Encode) -> Measurement:
     codes = {
         "one slow sine": table[:, slow : slow + 1],
         "that sine and its cosine": table[:, slow : slow + 2],
-        "a ladder of sines": table[:, 0::2],
-        "a ladder of both": table,
+        "sines of many frequencies": table[:, 0::2],
+        "sines and cosines of many": table,
     }
     nearest = {name: _nearest(code) for name, code in codes.items()}
     frequencies = 10000.0 ** (-np.arange(0, _WIDTH, 2) / _WIDTH)
@@ -67,7 +67,12 @@ def uniqueness(encode: Encode) -> Measurement:
     checks = [
         Check.at_most("nearest two positions, one slow sine", float(nearest["one slow sine"].min()), 1e-3),
         Check.at_most("smallest step of that sine over its largest", float(steps.min() / steps.max()), 0.01),
-        Check.near("nearest two positions, ladder of both", float(nearest["a ladder of both"].min()), neighbours, 1e-9),
+        Check.near(
+            "nearest two positions, sines and cosines of many frequencies",
+            float(nearest["sines and cosines of many"].min()),
+            neighbours,
+            1e-9,
+        ),
         Check.at_most(
             "nearest two, that sine and its cosine, over many turns",
             float(nearest["that sine and its cosine"].min()),
@@ -75,7 +80,10 @@ def uniqueness(encode: Encode) -> Measurement:
             role=Role.LIMIT,
         ),
         Check.at_least(
-            "nearest two positions, ladder of sines alone", float(nearest["a ladder of sines"].min()), 0.1, role=Role.LIMIT
+            "nearest two positions, sines of many frequencies alone",
+            float(nearest["sines of many frequencies"].min()),
+            0.1,
+            role=Role.LIMIT,
         ),
         Check.at_least(
             "range of the slow sine, so that it does tell some apart",
@@ -87,20 +95,19 @@ def uniqueness(encode: Encode) -> Measurement:
     rows = [(name, float(distances.min()), float(distances.median())) for name, distances in nearest.items()]
     return Measurement(
         checks=checks,
-        key_figure=f"nearest two of {_POSITIONS:,} positions: {rows[0][1]:.0e} apart for one sine, {rows[3][1]:.3f} for the "
-        f"ladder",
+        key_figure=f"nearest two of {_POSITIONS:,} positions: {rows[0][1]:.0e} apart for one sine, {rows[3][1]:.3f} for "
+        "many frequencies",
         meaning={
             Verdict.REPRODUCED: "One slow sine gives many positions the same number, and near its turns it hardly moves. With "
-            f"its cosine it is a clock hand: unique within a turn of {turn:,.0f} positions, then it repeats. The ladder of "
-            f"hands "
-            f"never comes near itself: over {_POSITIONS:,} positions no two are closer than neighbours are. A ladder of sines "
-            f"alone "
-            f"keeps them {rows[2][1]:.2f} apart at least, so what the cosines add is not mainly uniqueness: it is that every "
+            f"its cosine it is a clock hand: unique within a turn of {turn:,.0f} positions, then it repeats. All "
+            "hands together "
+            f"never come near themselves: over {_POSITIONS:,} positions no two are closer than neighbours are. Sines alone "
+            f"keep them {rows[2][1]:.2f} apart at least, so what the cosines add is not mainly uniqueness: it is that every "
             "neighbour is equally far, and that a shift is a rotation.",
         },
         inputs=f"sinusoidal encoding, {_WIDTH} channels, positions 0 to {_POSITIONS - 1:,}",
         tables=[Table("Distance to the nearest other position", ("code", "least", "median"), rows)],
-        figures=[_picture(codes["one slow sine"], nearest)],
+        figures=[_picture(nearest)],
     )
 
 
@@ -114,10 +121,14 @@ def _nearest(code: Tensor, block: int = 500) -> Tensor:
     return torch.cat(distances)
 
 
-def _picture(sine: Tensor, nearest: dict[str, Tensor]) -> Figure:
+def _picture(nearest: dict[str, Tensor]) -> Figure:
     with canvas(2, height=3.1) as (figure, (left, right)):
-        left.plot(sine[:2500, 0].numpy(), color=SERIES[0]["color"], linewidth=1.4)
-        left.set(title="One slow sine", xlabel="position (tokens)", ylabel="value")
+        places = np.linspace(0, 40, 600)
+        left.plot(places, np.sin(places), color=SERIES[0]["color"], linewidth=1.4, label="period 2π")
+        left.plot(places, np.sin(places / 100), color=SERIES[1]["color"], linestyle="--", linewidth=1.6, label="period 200π")
+        left.set(title="Two sines", xlabel="position (tokens)", ylabel="value")
+        left.legend(loc="upper right", ncols=2, bbox_to_anchor=(1, 1.02))
+        left.set_ylim(-1.1, 1.45)
         left.grid(axis="y")
         for (name, distances), series in zip(nearest.items(), SERIES, strict=False):
             ordered = np.sort(distances.clamp_min(1e-9).numpy())
@@ -131,8 +142,9 @@ def _picture(sine: Tensor, nearest: dict[str, Tensor]) -> Figure:
     return Figure(
         "nearest",
         svg,
-        caption="Left, one slow sine: flat at its turns, back at the same value again and again. Right, how far the nearest "
-        "other position is, for four codes, positions sorted.",
-        alt="A sine of about two turns, and four rising curves on a logarithmic axis: one sine and one pair lie orders of "
-        "magnitude below the two ladders, which are nearly level.",
+        caption="Left, the article's two sines: one repeats after six positions, one a hundred times as slow hardly moves from "
+        "one position to the next. Right, how far the nearest other position is, for four codes, positions sorted.",
+        alt="A fast sine of six turns beside a slow one that rises a little, and four rising curves on a logarithmic "
+        "axis: one sine and one pair lie orders of "
+        "magnitude below the two with many frequencies, which are nearly level.",
     )

@@ -1,6 +1,6 @@
 """B6. The article: sin(y / 10000^(x / 500)) on a grid of 501 by 501.
 
-What varies is x, the place in the ladder of frequencies, and y, the position. The picture is drawn; what it shows is counted:
+What varies is x, the place among the frequencies, and y, the position. The picture is drawn; what it shows is counted:
 sign changes down each column.
 """
 
@@ -24,7 +24,7 @@ CLAIM = Claim(
         "the right: the frequency falls geometrically."
     ),
     setup="same",
-    varies="x, the place in the ladder, and y, the position",
+    varies="x, the place among the frequencies, and y, the position",
     band="159 sign changes down the first column, none down the last, never more to the right than to the left",
     budget_seconds=5,
 )
@@ -76,12 +76,12 @@ def _drawn(grid: npt.NDArray[np.float64], changes: npt.NDArray[np.int64]) -> Fig
         ticks = range(0, 251, 50)
         left.set_xticks(ticks, [str(2 * tick) for tick in ticks])
         left.set_yticks(ticks, [str(2 * tick) for tick in ticks])
-        left.set(title="The picture", xlabel="x (place in the ladder)", ylabel="y (position)")
+        left.set(title="The picture", xlabel="x (place among the frequencies)", ylabel="y (position)")
         right.plot(changes, color=SERIES[0]["color"], linewidth=1.5)
         right.set_yscale("symlog", linthresh=1)
         right.set_yticks([0, 1, 3, 10, 30, 100], ["0", "1", "3", "10", "30", "100"])
         right.grid(axis="y")
-        right.set(title="Sign changes", xlabel="x (place in the ladder)", ylabel="changes down the column")
+        right.set(title="Sign changes", xlabel="x (place among the frequencies)", ylabel="changes down the column")
         svg = to_svg(figure)
     return Figure(
         "picture",

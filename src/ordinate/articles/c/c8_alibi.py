@@ -8,6 +8,7 @@ must fail here, or the measurement could not have noticed a failure.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from statistics import fmean
 from typing import Any
 
@@ -15,6 +16,7 @@ from ordinate.articles.sweep_runs import mean_sd, scores_of, small_cell
 from ordinate.lab.claim import Claim, Inputs
 from ordinate.lab.figures import INK, SERIES, canvas, to_svg
 from ordinate.lab.measurement import Check, Figure, Measurement, Role, Table, Verdict
+from ordinate.sweep.cell import Cell
 
 __all__ = ["CLAIM", "alibi", "measure"]
 
@@ -32,17 +34,25 @@ CLAIM = Claim(
     budget_seconds=15,
 )
 
+_ARTICLE_LENGTH = 1024
+
 Losses = Mapping[str, Sequence[Mapping[str, float]]]
 """By encoding, for each seed: bits of the last targets by length, less those with the context cut to the training length."""
 
 
 def measure(inputs: Inputs) -> Measurement:
-    """Claim C8 on small trainings; with --full four times as long, on more encodings."""
-    steps = 400 if inputs.full else 100
-    names = ("alibi", "rope", "kerple", "t5", "none") if inputs.full else ("alibi", "rope")
-    scores = {name: [scores_of(small_cell("text", name, seed, steps=steps)) for seed in inputs.seeds] for name in names}
+    """Claim C8 on trainings at 32 tokens, or with --full at the article's 1,024."""
+    steps, length = (300, _ARTICLE_LENGTH) if inputs.full else (100, 32)
+    seeds = inputs.seeds[:1] if inputs.full else inputs.seeds
+
+    def cell(name: str, seed: int) -> Cell:
+        small = small_cell("text", name, seed, steps=steps)
+        lengths = (length, 2 * length, 4 * length)
+        return replace(small, train_length=length, test_lengths=lengths, batch_rows=4, tested_rows=16) if inputs.full else small
+
+    scores = {name: [scores_of(cell(name, seed)) for seed in seeds] for name in ("alibi", "rope")}
     losses = {name: [{n: s["last"] - s["cut"] for n, s in one.items()} for one in runs] for name, runs in scores.items()}
-    return alibi(losses, scores, inputs.seeds, steps)
+    return alibi(losses, scores, seeds, steps)
 
 
 def alibi(losses: Losses, scores: Mapping[str, Sequence[Mapping[str, Any]]], seeds: Sequence[int], steps: int) -> Measurement:
@@ -55,57 +65,72 @@ def alibi(losses: Losses, scores: Mapping[str, Sequence[Mapping[str, Any]]], see
         steps: of training, for the reader.
     """
     at = {name: {n: [one[n] for one in runs] for n in runs[0]} for name, runs in losses.items()}
+    here, twice, fourfold = sorted(at["alibi"], key=int)
+    stated = Role.AS_STATED if int(here) >= _ARTICLE_LENGTH else Role.LIMIT
     checks = [
-        Check.at_most("bits lost by ALiBi at twice the training length", fmean(at["alibi"]["64"]), 0.05, unit="bits"),
-        Check.at_least("bits lost by RoPE at four times it", fmean(at["rope"]["128"]), 0.1, unit="bits", role=Role.CONTROL),
-        Check.at_most("bits lost by ALiBi at four times it", fmean(at["alibi"]["128"]), 0.1, unit="bits", role=Role.LIMIT),
-        Check.at_most("bits lost by ALiBi at twice it, gain", fmean(at["alibi"]["64"]), -0.02, unit="bits", role=Role.LIMIT),
+        Check.at_most(
+            f"bits lost by ALiBi at {int(twice):,} tokens, trained at {int(here):,}",
+            fmean(at["alibi"][twice]),
+            0.05,
+            unit="bits",
+            role=stated,
+        ),
+        Check.at_least("bits lost by RoPE at four times it", fmean(at["rope"][fourfold]), 0.1, unit="bits", role=Role.CONTROL),
+        Check.at_most("bits lost by ALiBi at four times it", fmean(at["alibi"][fourfold]), 0.1, unit="bits", role=Role.LIMIT),
+        Check.at_most("bits lost by ALiBi at twice it, gain", fmean(at["alibi"][twice]), -0.02, unit="bits", role=Role.LIMIT),
     ]
     return Measurement(
         checks=checks,
-        key_figure=f"at twice the training length ALiBi {mean_sd(at['alibi']['64'], '+')} bits per byte against a cut context, "
-        f"RoPE {mean_sd(at['rope']['64'], '+')}",
+        key_figure=f"at twice the training length ALiBi {mean_sd(at['alibi'][twice], '+')} bits per byte against a "
+        "cut context, "
+        f"RoPE {mean_sd(at['rope'][twice], '+')}",
         meaning={
             Verdict.REPRODUCED: "A model with ALiBi takes twice and four times the context it was trained on without harm "
-            f"({mean_sd(at['alibi']['64'], '+')} and {mean_sd(at['alibi']['128'], '+')} bits per byte against the "
+            f"({mean_sd(at['alibi'][twice], '+')} and {mean_sd(at['alibi'][fourfold], '+')} bits per byte against the "
             "same model with "
-            f"the context cut), where RoPE loses {mean_sd(at['rope']['64'], '+')} and "
-            f"{mean_sd(at['rope']['128'], '+')}. It does "
+            f"the context cut), where RoPE loses {mean_sd(at['rope'][twice], '+')} and "
+            f"{mean_sd(at['rope'][fourfold], '+')}. It does "
             "not gain from the longer context either: its slopes fade out what is far, so what works is a sliding window, "
-            "and cutting the context does the same for less. The article's 1,024 tokens are 32 here: the length in training "
-            "sets the scale.",
-            Verdict.REFUTED: f"ALiBi loses {mean_sd(at['alibi']['64'], '+')} bits per byte at twice the training "
+            "and cutting the context does the same for less.",
+            Verdict.NOT_TESTABLE: f"The article speaks of {_ARTICLE_LENGTH:,} tokens and of coherent text; here "
+            f"{here} tokens were "
+            "trained for seconds, which shows the mechanism and no more. ALiBi loses "
+            f"{mean_sd(at['alibi'][twice], '+')} bits per byte at twice the length against the same model with its "
+            "context cut, "
+            f"RoPE {mean_sd(at['rope'][twice], '+')}. With --full the length is the article's.",
+            Verdict.REFUTED: f"ALiBi loses {mean_sd(at['alibi'][twice], '+')} bits per byte at twice the training "
             "length against "
             "a cut context.",
         },
-        inputs=f"text of Python's standard library, trained at 32 tokens, 2 layers of 64 channels, {steps} steps of 16 rows; "
+        inputs=f"text of Python's standard library, trained at {here} tokens, 2 layers of 64 channels, {steps} steps; "
         f"seeds {', '.join(map(str, seeds))}",
         tables=[
             Table(
                 "Bits per byte of the same last targets, mean ± spread over seeds",
-                ("encoding", "at 32, or cut to it", "at 64", "at 128", "whole window at 128"),
+                ("encoding", f"at {here}, or cut to it", f"at {twice}", f"at {fourfold}", f"whole window at {fourfold}"),
                 [
                     (
                         name,
-                        *(mean_sd([one[n]["last"] for one in runs]) for n in ("32", "64", "128")),
-                        mean_sd([one["128"]["whole"] for one in runs]),
+                        *(mean_sd([one[n]["last"] for one in runs]) for n in (here, twice, fourfold)),
+                        mean_sd([one[fourfold]["whole"] for one in runs]),
                     )
                     for name, runs in scores.items()
                 ],
             )
         ],
         figures=[_picture(at)],
+        untested=[("coherent text", "bits per byte are measured; nobody reads what a model of this size writes")],
     )
 
 
 def _picture(at: Mapping[str, Mapping[str, Sequence[float]]]) -> Figure:
     with canvas(1, height=2.9, width=4.6) as (figure, axes):
         for (name, runs), series in zip(at.items(), SERIES, strict=False):
-            for seed in range(len(runs["32"])):
+            for seed in range(len(next(iter(runs.values())))):
                 axes.plot((1, 2, 4), [runs[n][seed] for n in runs], label="_" if seed else name, **{**series, "linewidth": 1.0})
         axes.axhline(0, color=INK, linewidth=0.7, linestyle=":")
         axes.set_xticks((1, 2, 4), ("L", "2L", "4L"))
-        axes.set(xlabel="context", ylabel="bits lost against a cut context", title="Trained at L = 32")
+        axes.set(xlabel="context", ylabel="bits lost against a cut context", title=f"Trained at L = {next(iter(at['alibi']))}")
         axes.grid(axis="y")
         axes.legend()
         svg = to_svg(figure)

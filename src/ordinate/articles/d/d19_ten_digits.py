@@ -1,8 +1,8 @@
-"""D19. The article: ten digits of MNIST, 2,961 gates 66.9 %, 12,207 gates 94.85 %.
+"""D19. The article: ten digits of MNIST; 400 gates behind the convolution stop at 66.9 %, for lack of votes; 4,000 x 2 do not.
 
-What varies is the number of gates, and whether wiring is drawn at random and gates are trained, or the circuit is grown.
-Growth is followed round by round on validation images; the test images are read once, by the two networks and by the whole
-grown circuit.
+What varies is the configuration, and for the cause the votes alone: the same convolution with two and with ten times the gates
+in the last layer. A circuit that is grown stands beside them. On the embedded 8 by 8 digits all run for a short while, without
+weight in the verdict: they are other images.
 """
 
 from __future__ import annotations
@@ -11,40 +11,35 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ordinate.articles.d.logic_digits import EMBEDDED_ONLY, digits_for, examples, network, one_thread
+from ordinate.articles.d import configurations
+from ordinate.articles.d.configurations import Trained
+from ordinate.articles.d.logic_digits import EMBEDDED_ONLY, digits_for, one_thread
 from ordinate.data import Digits
 from ordinate.lab.claim import Claim, Inputs
 from ordinate.lab.figures import SERIES, canvas, to_svg
 from ordinate.lab.measurement import Check, Figure, Measurement, Role, Table, Verdict
-from ordinate.logic import GrowthSettings, TrainingSettings, accuracy, grow, train
+from ordinate.logic import GrowthSettings, grow
 
-__all__ = ["ARTICLE", "CLAIM", "Grown", "Trained", "grown", "measure", "ten_digits", "trained"]
+__all__ = ["CLAIM", "Grown", "grown", "measure", "ten_digits"]
 
 CLAIM = Claim(
     id="D19",
     title="Ten digits",
     place="D310-321",
+    remark="Window and depth of the kernels and images an iteration are not stated; ours are 5 by 5, 3 and 100.",
     statement=(
         "Ten digits of MNIST: kernel 8 and a hidden layer of 400 stop at 2,961 gates and 66.9 %, for lack of votes (40 "
         "gates a class); kernel 16 and 4,000 x 2 reach 12,207 gates and 94.85 %."
     ),
     setup="other data",
-    setup_detail="8 by 8 digits; MNIST with --full",
-    varies="the number of gates, and whether their wiring is drawn at random or grown",
-    band="66.9 % within 5 points and 94.85 % within 1 on MNIST; thousands of gates for the accuracy of the larger",
+    setup_detail="8 by 8 digits, 60 iterations; MNIST with --full",
+    varies="the configuration, the votes a class alone, and whether gates are trained or grown",
+    band="94.85 % within 1 point, the smaller at least 10 below it; ten times the votes at least 5 points better",
     budget_seconds=30,
 )
 
-ARTICLE = {2961: 0.669, 12207: 0.9485}
-
-
-@dataclass(frozen=True)
-class Trained:
-    """A network of random wiring: its gates, and its accuracy on validation and on test images."""
-
-    gates: int
-    validation: float
-    test: float
+_SMALL, _LARGE = configurations.ARTICLE[1:]
+_MORE_VOTES = (_SMALL, _SMALL.but(widths=(800,)), _SMALL.but(widths=(4_000,)))
 
 
 @dataclass(frozen=True)
@@ -61,19 +56,15 @@ def measure(inputs: Inputs) -> Measurement:
     """Claim D19 on 8 by 8 digits with up to 240 grown gates, or with --full on MNIST with 1,000."""
     data = digits_for(inputs, validation=1 / 12 if inputs.full else 0.25)
     seed = inputs.seeds[0]
-    networks = [trained(data, gates, seed, epochs=8 if inputs.full else 6) for gates in ARTICLE]
+    on_mnist = len(data.train) > 5000
+    asked = [one if on_mnist else one.but(iterations=60) for one in _MORE_VOTES]
+    if on_mnist:
+        asked.append(_LARGE)
+    runs = [configurations.trained(one, data, seed) for one in asked]
     settings = GrowthSettings(gates=1000, votes_per_gate=3, replacements=0, seed=seed)
     if not inputs.full:
         settings = GrowthSettings(gates=240, copies=8, replacements=0, step=30, seed=seed).quick()
-    return ten_digits(networks, grown(data, settings), data.source, len(data.test))
-
-
-def trained(data: Digits, gates: int, seed: int, epochs: int) -> Trained:
-    """A network of two layers of random wiring, trained straight through."""
-    net = network(data.size[0] * data.size[1], gates, 2, 10, seed, mode="hard")
-    parts = [examples(part, data.threshold) for part in (data.train, data.validation, data.test)]
-    done = train(net, parts[0], parts[1], TrainingSettings(epochs=epochs, batch_size=64, learning_rate=0.2, seed=seed))
-    return Trained(net.num_gates, done.epochs[done.best_epoch - 1].hard_accuracy, accuracy(net, parts[2]))
+    return ten_digits(runs, grown(data, settings), data.source, len(data.test))
 
 
 def grown(data: Digits, settings: GrowthSettings) -> Grown:
@@ -84,76 +75,118 @@ def grown(data: Digits, settings: GrowthSettings) -> Grown:
     return Grown([(step.gates, step.validation_accuracy) for step in growth.rounds], growth.circuit.num_gates, right)
 
 
-def ten_digits(networks: Sequence[Trained], circuit: Grown, source: str, tested: int) -> Measurement:
+def ten_digits(runs: Sequence[Trained], circuit: Grown, source: str, tested: int) -> Measurement:
     """Claim D19 on measured accuracies.
 
     Args:
-        networks: of the article's two sizes, the smaller first.
+        runs: trained configurations: the article's smaller one, the same with more votes, and perhaps the larger.
         circuit: that was grown.
         source: the images.
         tested: how many of them.
     """
-    small, large = networks
     on_mnist = tested >= 5000
-    needed = next((gates for gates, right in circuit.rounds if right >= large.validation), math.inf)
+    stated, general = (Role.AS_STATED, Role.GENERALISATION) if on_mnist else (Role.LIMIT, Role.LIMIT)
+    small, most_votes = runs[0], runs[len(_MORE_VOTES) - 1]
+    gain = most_votes.accuracy - small.accuracy
+    needed = next((gates for gates, right in circuit.rounds if right >= most_votes.accuracy), math.inf)
     checks = [
-        *(
-            Check.near(f"test accuracy of {one.gates:,} gates of random wiring", one.test, ARTICLE[gates], band)
-            for one, (gates, band) in zip(networks, ((2961, 0.05), (12207, 0.01)), strict=True)
-            if on_mnist
+        Check.near(f"test accuracy of {small.configuration.name}", small.accuracy, _SMALL.accuracy, 0.05, role=Role.LIMIT),
+        Check.near(
+            f"gates of {small.configuration.name} after simplification", small.simplified, _SMALL.gates, 500, role=Role.LIMIT
         ),
-        Check.at_least(
-            f"gates needed for the accuracy of {large.gates:,} of random wiring", needed, 2961, role=Role.GENERALISATION
-        ),
-        Check.at_most("the same, where the circuit is grown", needed, large.gates / 10, role=Role.DETAIL_FIXED),
-        Check.at_least("test accuracy of the larger network", large.test, 0.8, role=Role.CONTROL),
+        Check.at_least("gain by ten times the votes, everything else alike", gain, 0.05, role=general),
+        Check.at_least("test accuracy with ten times the votes", most_votes.accuracy, 0.6, role=Role.CONTROL),
         Check.at_least("test accuracy of the grown circuit", circuit.test, 0.9, role=Role.LIMIT),
-        Check.at_most("gates of the grown circuit", circuit.gates, 1000, role=Role.LIMIT),
+        Check.at_most("gates that growing needs for the accuracy of the most votes", needed, 1000, role=Role.LIMIT),
     ]
+    if len(runs) > len(_MORE_VOTES):
+        large = runs[-1]
+        checks += [
+            Check.near(f"test accuracy of {large.configuration.name}", large.accuracy, _LARGE.accuracy, 0.01, role=stated),
+            Check.at_least("how far the smaller stays below it", large.accuracy - small.accuracy, 0.1, role=stated),
+            Check.near(
+                f"gates of {large.configuration.name} after simplification",
+                large.simplified,
+                _LARGE.gates,
+                1_221,
+                role=Role.LIMIT,
+            ),
+        ]
+    votes = f"{small.accuracy:.1%} with 40 votes a class and {most_votes.accuracy:.1%} with 400"
     return Measurement(
         checks=checks,
-        key_figure=f"{large.test:.2%} with {large.gates:,} gates of random wiring, {circuit.test:.2%} with {circuit.gates} "
-        "grown",
+        key_figure=f"{small.configuration.name}: {small.accuracy:.1%} with {small.simplified:,} gates; ten times the votes "
+        f"{most_votes.accuracy:.1%}; {circuit.gates} grown gates {circuit.test:.2%}",
         meaning={
-            Verdict.CORRECTED: f"Thousands of gates are needed where the wiring is drawn at random and stays: {small.gates:,} "
-            "reach "
-            f"{small.test:.2%} and {large.gates:,} reach {large.test:.2%} here. Where each gate is chosen for what is still "
-            f"wrong, the larger network's accuracy takes {needed:g} gates, and {circuit.gates} reach {circuit.test:.2%}. The "
-            "number of gates that digits need is a property of the search, not of the digits. Counting the votes takes adders "
-            "in "
-            "both; they are not gates in the article's count either.",
+            Verdict.REPRODUCED: f"The larger configuration comes to {runs[-1].accuracy:.2%} with "
+            f"{runs[-1].simplified:,} gates, the "
+            f"smaller stops at {small.accuracy:.1%}, and votes are the cause: {votes}, everything else alike. Where exactly it "
+            f"stops, and at how many gates ({small.simplified:,} here), depends on the window and depth of the "
+            "kernels and on the "
+            f"images an iteration, which the article does not say. {circuit.gates} gates that were grown reach "
+            f"{circuit.test:.2%}: how many gates digits need is a property of the search more than of the digits.",
+            Verdict.NOT_TESTABLE: f"The article's images are MNIST's; these are {tested:,} others of 8 by 8 pixels, "
+            "and training "
+            f"is short. Its smaller configuration comes to {votes}, so the cause that it names can be seen here too. "
+            f"{circuit.gates} gates that were grown reach {circuit.test:.2%}. With --full and MNIST at hand the claim "
+            "is tested.",
         },
         inputs=f"{source}; {tested:,} test images, read once by each",
         tables=[
             Table(
-                "Gates and accuracy",
-                ("circuit", "gates", "validation", "test"),
+                "The article's table, and the votes changed",
+                ("configuration", "iterations", "gates", "after simplification", "votes a class", "test accuracy"),
                 [
-                    *((f"random wiring, {one.gates:,}", one.gates, one.validation, one.test) for one in networks),
-                    ("grown", circuit.gates, max((right for _, right in circuit.rounds), default=0.0), circuit.test),
+                    *(
+                        (f"{one.name}, the article", one.iterations, "not said", one.gates, one.widths[-1] / 10, one.accuracy)
+                        for one in (_SMALL, _LARGE)
+                    ),
+                    *((one.configuration.name, one.configuration.iterations, f"{one.gates:,}", one.simplified,
+                       one.configuration.widths[-1] / 10, one.accuracy) for one in runs),
+                    ("grown", "", "", circuit.gates, "", circuit.test),
                 ],
             )
         ],
-        figures=[_picture(networks, circuit, on_mnist)],
-        untested=[] if on_mnist else [("the article's 66.9 % and 94.85 % on MNIST itself", f"needs {EMBEDDED_ONLY}")],
-    )
+        figures=[_picture(runs, circuit, on_mnist)],
+        untested=[] if on_mnist else [("the article's accuracies on MNIST itself", f"needs {EMBEDDED_ONLY}")],
+    )  # fmt: skip
 
 
-def _picture(networks: Sequence[Trained], circuit: Grown, on_mnist: bool) -> Figure:
-    with canvas(height=3.0, width=5.6) as (figure, axes):
-        axes.plot(*zip(*circuit.rounds, strict=True), label="grown", **{**SERIES[0], "marker": ""})
-        axes.plot([one.gates for one in networks], [one.validation for one in networks], label="random wiring", **SERIES[1])
+def _picture(runs: Sequence[Trained], circuit: Grown, on_mnist: bool) -> Figure:
+    with canvas(2, height=3.0, widths=(1.3, 1)) as (figure, (left, right)):
+        left.plot(*zip(*circuit.rounds, strict=True), label="grown (validation)", **{**SERIES[0], "marker": ""})
+        left.plot(
+            [one.simplified for one in runs],
+            [one.accuracy for one in runs],
+            label="trained here",
+            **{**SERIES[1], "linestyle": "none"},
+        )
         if on_mnist:
-            axes.plot(list(ARTICLE), list(ARTICLE.values()), label="the article (test)", **SERIES[2])
-        axes.set(xscale="log", xlabel="two-input gates", ylabel="validation accuracy")
-        axes.grid(axis="y")
-        axes.legend()
+            article = configurations.ARTICLE[1:]
+            left.plot(
+                [one.gates for one in article],
+                [one.accuracy for one in article],
+                label="the article",
+                **{**SERIES[2], "linestyle": "none"},
+            )
+        left.set(xscale="log", xlabel="gates after simplification", ylabel="accuracy", title="Gates")
+        more = runs[: len(_MORE_VOTES)]
+        right.plot([one.configuration.widths[-1] / 10 for one in more], [one.accuracy for one in more], **SERIES[1])
+        right.set(xscale="log", xlabel="votes a class", title="Votes alone changed", xticks=[40, 80, 400])
+        right.set_xticklabels(["40", "80", "400"])
+        right.minorticks_off()
+        for axes in (left, right):
+            axes.grid(axis="y")
+        left.legend(loc="lower right")
         svg = to_svg(figure)
     return Figure(
         "gates",
         svg,
-        caption="Validation accuracy against the number of gates: a circuit while it grows, and networks of random wiring.",
-        alt="Over gates on a logarithmic axis the line of the grown circuit rises steeply and reaches the accuracy of the "
-        "networks "
-        "with a small part of their gates.",
+        caption="Left, accuracy against the number of gates: a circuit while it grows, and trained configurations. Right, the "
+        "smaller configuration with more votes for each class and nothing else changed.",
+        alt="Left, over gates on a logarithmic axis, the line of the grown circuit rises steeply; marks of trained "
+        "networks lie "
+        "to its right. Right, accuracy by votes a class: "
+        + ", ".join(f"{one.accuracy:.2f}" for one in runs[: len(_MORE_VOTES)])
+        + ".",
     )

@@ -1,7 +1,8 @@
-"""D1. The article: raw integers grow without bound, 1/(length - 1) means different things, sigmoids flatten.
+"""D1. The article: raw integers grow without bound, 1/(pos - 1) means different things in different texts, sigmoids flatten.
 
-What varies is the way of counting. All three are measured beside the sinusoid, whose values stay within 1, whose steps mean the
-same in every sentence, and which still moves at position 10,000.
+What varies is the way of counting. 1/(pos - 1) is printed as a function of the position, which is infinite at position 1; the
+article's examples divide by the length less 1. Both readings are measured, and a third that its picture suggests, equal steps
+of 1/(length - 1). Beside them the sinusoid, whose values stay within 1 and mean the same in every text.
 """
 
 from __future__ import annotations
@@ -41,30 +42,41 @@ CLAIM = Claim(
 
 _FAR, _SHORT, _LONG, _DIM = 10_000, 5, 100, 64
 
+Count = Callable[[Tensor], Tensor]
+CountWithin = Callable[[Tensor, int], Tensor]
+
 
 def measure(inputs: Inputs) -> Measurement:
     """Claim D1 on the three ways as the article has them."""
     return counting(
         lambda positions: positions.double(),
-        lambda positions, length: positions.double() / (length - 1),
+        lambda positions, length: 1 / (positions.double() - 1),
+        lambda positions, length: torch.full(positions.shape, 1 / (length - 1), dtype=torch.float64),
         lambda positions: positions.double().sigmoid(),
     )
 
 
-def counting(
-    integer: Callable[[Tensor], Tensor], share: Callable[[Tensor, int], Tensor], sigmoid: Callable[[Tensor], Tensor]
-) -> Measurement:
-    """Claim D1 on any three ways to count.
+def counting(integer: Count, by_position: CountWithin, by_length: CountWithin, sigmoid: Count) -> Measurement:
+    """Claim D1 on any ways to count; positions begin at 1.
 
     Args:
         integer: positions [T] to a number each, claimed to grow without bound.
-        share: positions and the sentence's length to a number each, claimed to mean different things.
+        by_position: 1/(pos - 1) read as printed, of positions and a text's length.
+        by_length: the same read as the examples have it.
         sigmoid: positions to a number each, claimed to flatten.
     """
     far = torch.tensor([_FAR, 10 * _FAR])
     grown = integer(far)
-    steps = {length: float(share(torch.tensor([1]), length) - share(torch.tensor([0]), length)) for length in (_SHORT, _LONG)}
-    half = {length: _where(share, length) for length in (_SHORT, _LONG)}
+    first = {
+        name: [float(count(torch.tensor([1]), length)[0]) for length in (4, 10)]
+        for name, count in (("position", by_position), ("length", by_length))
+    }
+    places = torch.arange(1, _LONG + 1)
+    largest = {
+        name: max(float(count(places[:length], length).max()) for length in (2, 4, 10, _LONG))
+        for name, count in (("position", by_position), ("length", by_length))
+    }
+    hundredth = float(by_position(torch.tensor([_LONG]), _LONG)[0])
     flat = [float(sigmoid(torch.tensor([step + 1])) - sigmoid(torch.tensor([step]))) for step in (0, 10)]
     rounded = sigmoid(indices.consecutive(1000)).float()
     last_moving = int((rounded.diff() != 0).nonzero().max())
@@ -75,12 +87,15 @@ def counting(
     late = sinusoid.encode(torch.tensor([0, 1, _FAR, _FAR + 1]), dtype=torch.float64)
     late_step = float((late[3] - late[2]).norm() / (late[1] - late[0]).norm())
     checks = [
-        Check.near("raw integer at position 10,000", float(grown[0]), _FAR, 0),
+        Check.near("raw integer of the 100th token", float(integer(torch.tensor([_LONG]))[0]), _LONG, 0),
         Check.near("growth of the raw integer from position 10,000 to 100,000", float(grown[1] / grown[0]), 10, 1e-9),
-        Check.near("step of 1/(length - 1), sentence of 5", steps[_SHORT], 0.25, 1e-12),
-        Check.near("step of 1/(length - 1), sentence of 100", steps[_LONG], 0.0101, 5e-5),
-        Check.near("token at the value .5, sentence of 5", half[_SHORT], 2, 0),
-        Check.at_least("token at the value .5 or next to it, sentence of 100", half[_LONG], 49),
+        Check.near("1/(pos - 1) of the 100th token, read by position", hundredth, 1 / 99, 1e-12),
+        Check.at_most("largest value of 1/(pos - 1), read by position", largest["position"], 1),
+        Check.near("first token of a text of 4, read by position", first["position"][0], 0.33, 0.005),
+        Check.near("first token of a text of 10, read by position", first["position"][1], 0.11, 0.005),
+        Check.at_most("largest value, read by length", largest["length"], 1, role=Role.DETAIL_FIXED),
+        Check.near("first token of a text of 4, read by length", first["length"][0], 0.33, 0.005, role=Role.DETAIL_FIXED),
+        Check.near("first token of a text of 10, read by length", first["length"][1], 0.11, 0.005, role=Role.DETAIL_FIXED),
         Check.near("step of the sigmoid from position 10 to 11", flat[1], by_hand, 1e-12),
         Check.at_most("step of the sigmoid at position 10 over that at position 0", flat[1] / flat[0], 1e-3),
         Check.at_most("last position where a float32 sigmoid still moves", last_moving, 20, role=Role.GENERALISATION),
@@ -89,39 +104,31 @@ def counting(
     ]
     return Measurement(
         checks=checks,
-        key_figure=f"{float(grown[0]):,.0f} at position 10,000; steps of {steps[_SHORT]:.2f} and {steps[_LONG]:.4f}; a sigmoid "
-        f"still moves at {last_moving} and never after",
+        key_figure=f"1/(pos - 1) is {largest['position']:g} at position 1 as printed; read by length, {first['length'][0]:.2f} "
+        f"and {first['length'][1]:.2f}; a sigmoid still moves at {last_moving} and never after",
         meaning={
-            Verdict.REPRODUCED: "All three objections hold. An integer of 10,000 beside word vectors of length 5 or so would "
-            "be all that a layer sees. Divided by the length, the same number .5 is the third word of five and the fiftieth of "
-            "a hundred, and the neighbour is 25 times as far away in the short sentence. A sigmoid is bounded and means the "
-            f"same everywhere, but it stops: in float32 every position past {last_moving} has the value 1. The sinusoid has "
-            "none of the three faults, which is the argument for it.",
+            Verdict.CORRECTED: "The objections hold, the formula needs a word. As printed, 1/(pos - 1) is a function of the "
+            f"position, and the first token gets {first['position'][0]:g} whatever the text; the examples of .33 and "
+            ".11 divide "
+            "by the length less 1. Read so, the value stays within 1, and one place has another value in every text, "
+            "which is the objection. An integer of 10,000 beside word vectors of length 5 or so would be all that a layer "
+            f"sees. A sigmoid is bounded and means the same everywhere, but it stops: in float32 every position past "
+            f"{last_moving} has the value 1. The sinusoid has none of these faults.",
         },
-        inputs=f"positions 0 to {10 * _FAR:,}; sentences of {_SHORT} and {_LONG} tokens; a sinusoid of {_DIM} channels beside "
-        "them",
-        figures=[_grows(integer), _shrinks(share), _flattens(sigmoid)],
+        inputs=f"positions 1 to {10 * _FAR:,}; texts of 4, 10 and {_LONG} tokens; a sinusoid of {_DIM} channels beside them",
+        figures=[_grows(integer), _shrinks(), _flattens(sigmoid)],
         tables=[
             Table(
                 "Step from one position to the next",
                 ("way of counting", "at position 0", "at position 10"),
                 [
                     ("raw integer", 1.0, float(integer(torch.tensor([11])) - integer(torch.tensor([10])))),
-                    ("1/(length - 1), 100 tokens", steps[_LONG], float(_step(lambda p: share(p, _LONG), 10))),
+                    ("equal steps of 1/(length - 1), 100 tokens", 1 / (_LONG - 1), 1 / (_LONG - 1)),
                     ("sigmoid", flat[0], flat[1]),
                 ],
             )
         ],
     )
-
-
-def _where(share: Callable[[Tensor, int], Tensor], length: int) -> int:
-    """The token whose value is nearest to one half."""
-    return int((share(indices.consecutive(length), length) - 0.5).abs().argmin())
-
-
-def _step(value: Callable[[Tensor], Tensor], position: int) -> Tensor:
-    return value(torch.tensor([position + 1])) - value(torch.tensor([position]))
 
 
 def _grows(integer: Callable[[Tensor], Tensor]) -> Figure:
@@ -144,21 +151,24 @@ def _grows(integer: Callable[[Tensor], Tensor]) -> Figure:
     )
 
 
-def _shrinks(share: Callable[[Tensor, int], Tensor]) -> Figure:
+def _shrinks() -> Figure:
     with canvas(height=2.5) as (figure, axes):
         for row, (length, series) in enumerate(zip((_SHORT, 20, _LONG), SERIES, strict=False)):
-            values = share(indices.consecutive(length), length).numpy()
+            values = np.arange(length) / (length - 1)
             axes.plot(
                 values, np.full(length, row), color=series["color"], marker=series["marker"], linestyle="none", markersize=5
             )
         axes.axvline(0.5, color="#1b1c1e", linewidth=0.7, linestyle=":")
         axes.set_yticks(range(3), [f"{length} tokens" for length in (_SHORT, 20, _LONG)])
-        axes.set(title="It means something else in each sentence", xlabel="value, position / (length - 1)", ylim=(-0.5, 2.5))
+        axes.set(
+            title="A value means something else in each text", xlabel="value: equal steps of 1/(length - 1)", ylim=(-0.5, 2.5)
+        )
         svg = to_svg(figure)
     return Figure(
         "shrinks",
         svg,
-        caption="Every token of three sentences at its value. The dotted line, .5, meets the third word of five and none of a "
+        caption="Every token of three texts at its value, in equal steps as the article's picture of five tokens. The "
+        "dotted line, .5, meets the third word of five and none of a "
         "hundred.",
         alt="Three rows of dots from 0 to 1: five dots far apart, twenty closer, a hundred that nearly touch.",
     )

@@ -1,19 +1,21 @@
 """D21. The article: 973 gates might share an iCE40 UltraPlus with a soft processor, 12,207 gates do not fit.
 
-What varies is the number of gates. The chip, an up5k, has 5,280 logic cells of one four-input table each. The gates are
-simplified and mapped into such tables here, without other tools; with --full, the smaller circuit is also placed and routed by
-yosys and nextpnr-ice40 with its counting, comparing and input, and simulated by iverilog.
+What varies is the number of gates, of circuits that were trained. The chip, an up5k, has 5,280 logic cells of one four-input
+table each. The gates are simplified and mapped into such tables here, without other tools; with --full, the smaller circuit is
+also placed and routed by yosys and nextpnr-ice40 with its counting, comparing and input, and simulated by iverilog.
 """
 
 from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from ordinate.articles.d.layered_gates import layered
+from ordinate.articles.d.logic_digits import digits_for, one_thread
+from ordinate.articles.d.trained_gates import trained_circuit
 from ordinate.errors import MissingExtraError
 from ordinate.lab.claim import Claim, Inputs
 from ordinate.lab.figures import SERIES, canvas, to_svg
@@ -33,19 +35,22 @@ CLAIM = Claim(
         "12,207 gates do not fit."
     ),
     setup="other data",
-    setup_detail="circuits drawn at random with these numbers of gates; the article's trained ones are not published",
+    setup_detail="circuits of about so many gates, trained on 8 by 8 digits; no processor is placed beside them",
     varies="the number of gates",
     band="at least 1,000 of 5,280 cells left; more than 5,280 needed",
     budget_seconds=15,
 )
 
+_ARTICLE_GATES = (973, 12_207)
 _PROCESSOR = 1_000  # cells that must be left; SERV, the smallest RISC-V core, takes a few hundred
 _CHECKED = 2_000
 
 
+@one_thread()
 def measure(inputs: Inputs) -> Measurement:
-    """Claim D21 by mapping, or with --full by placing and routing too."""
-    small, large = (layered(gates, inputs.seeds[0]) for gates in (973, 12_207))
+    """Claim D21 by mapping, or with --full by placing and routing too; networks are as large as leaves the article's gates."""
+    data = digits_for(replace(inputs, full=False))
+    small, large = (trained_circuit(gates, data, inputs.seeds[0])[0] for gates in (2_040, 23_000))
     if not inputs.full:
         return chip(small, large)
     with tempfile.TemporaryDirectory() as folder:
@@ -81,8 +86,12 @@ def chip(
         bits = np.random.default_rng(0).random((_CHECKED, circuit.num_inputs)) < 0.4
         wrong += int((again.count(bits) + again.bias != circuit.count(bits) + circuit.bias).any(-1).sum())
     checks = [
-        Check.at_least(f"cells left beside the tables of {small.num_gates:,} gates", LOGIC_CELLS - luts[0], _PROCESSOR),
-        Check.at_least(f"tables of {large.num_gates:,} gates, of {LOGIC_CELLS:,}", luts[1], LOGIC_CELLS + 1),
+        Check.at_least(f"cells left beside the tables of {simplified[0]:,} gates", LOGIC_CELLS - luts[0], _PROCESSOR),
+        Check.at_least(f"tables of {simplified[1]:,} gates, of {LOGIC_CELLS:,}", luts[1], LOGIC_CELLS + 1),
+        *(
+            Check.near(f"gates of the {name} circuit after simplification", left, gates, gates / 10, role=Role.CONTROL)
+            for name, left, gates in zip(("small", "large"), simplified, _ARTICLE_GATES, strict=True)
+        ),
         Check.at_most(f"images of {_CHECKED:,} whose scores the mapping changes", wrong, 0, role=Role.CONTROL),
     ]
     if placed is not None:
@@ -99,16 +108,17 @@ def chip(
     )
     return Measurement(
         checks=checks,
-        key_figure=f"{small.num_gates:,} gates: {luts[0]:,} of {LOGIC_CELLS:,} tables; "
-        f"{large.num_gates:,} gates: {luts[1]:,}{routed}",
+        key_figure=f"{simplified[0]:,} gates: {luts[0]:,} of {LOGIC_CELLS:,} tables; "
+        f"{simplified[1]:,} gates: {luts[1]:,}{routed}",
         meaning={
-            Verdict.REPRODUCED: f"A table of four inputs takes {small.num_gates / max(1, luts[0]):.2f} two-input gates of a "
-            f"random network on average, so {small.num_gates:,} gates leave {LOGIC_CELLS - luts[0]:,} cells and "
-            f"{large.num_gates:,} need {luts[1]:,}. Beside the gates a chip needs cells to count the votes, to compare the "
+            Verdict.REPRODUCED: f"A table of four inputs takes {simplified[0] / max(1, luts[0]):.2f} two-input gates of a "
+            f"trained network on average, so {simplified[0]:,} gates leave {LOGIC_CELLS - luts[0]:,} cells and "
+            f"{simplified[1]:,} need {luts[1]:,}. Beside the gates a chip needs cells to count the votes, to compare the "
             "classes and to take the image in through few pins; only placing and routing counts them all, and a small circuit "
             "still leaves room for a small processor. A large one fails on its gates alone.",
         },
-        inputs=f"three layers of random gates on 784 bits, {small.num_gates:,} and {large.num_gates:,}; an up5k has "
+        inputs=f"two layers of gates trained on 8 by 8 digits enlarged to 28 by 28, {small.num_gates:,} and "
+        f"{large.num_gates:,}; an up5k has "
         f"{LOGIC_CELLS:,} logic cells",
         tables=[
             Table(
@@ -120,7 +130,7 @@ def chip(
                 ],
             )
         ],
-        figures=[_picture([small.num_gates, large.num_gates], luts)],
+        figures=[_picture(simplified, luts)],
         untested=[] if placed is not None else [("placing and routing", missing)],
     )
 

@@ -1,8 +1,8 @@
 """D2. The article: position 3, d = 3: sin(3/1) = .14, cos(3/436) = .99, sin(3/1.4) = .03.
 
 What varies is the channel. The article gives each channel j a denominator of its own, 10000^(2 j / d), sines and cosines in
-turn; these are 1, 464.16 and 215,443. In the paper (Vaswani et al. 2017, arXiv 1706.03762, section 3.5) a sine and the cosine
-after it share one, so that they turn together; that reading is told beside it.
+turn; at d = 3 these are 1, 464.16 and 215,443. In the paper (Vaswani et al. 2017, arXiv 1706.03762, section 3.5) a sine and the
+cosine after it share one; at d = 4 its channels are sin 3, cos 3 and sin(3/100), whose sizes are the printed values.
 """
 
 from __future__ import annotations
@@ -49,17 +49,22 @@ def own_denominator(channel: int) -> float:
 
 def measure(inputs: Inputs) -> Measurement:
     """Claim D2 on the article's formula and its printed numbers."""
-    return worked_example(own_denominator, PRINTED_DENOMINATORS, PRINTED_VALUES)
+    four = Sinusoidal(4).encode(torch.tensor([_POSITION]), dtype=torch.float64)[0, :3].tolist()
+    return worked_example(own_denominator, PRINTED_DENOMINATORS, PRINTED_VALUES, four)
 
 
 def worked_example(
-    denominator: Callable[[int], float], printed_denominators: Sequence[float], printed_values: Sequence[float]
+    denominator: Callable[[int], float],
+    printed_denominators: Sequence[float],
+    printed_values: Sequence[float],
+    four_channels: Sequence[float],
 ) -> Measurement:
     """Claim D2 on any formula and any printed numbers.
 
     Args:
         denominator: of each channel.
         printed_denominators, printed_values: what is claimed, for three channels.
+        four_channels: the first three channels of the paper's encoding at d = 4.
     """
     denominators = [denominator(channel) for channel in range(_DIM)]
     angles = [_POSITION / below for below in denominators]
@@ -90,6 +95,12 @@ def worked_example(
             ),
         ]
     checks += [
+        *(
+            Check.near(
+                f"size of {name} in the paper at d = 4", abs(value), printed_values[channel], 0.005, role=Role.DETAIL_FIXED
+            )
+            for channel, (name, value) in enumerate(zip(("sin 3", "cos 3", "sin(3/100)"), four_channels, strict=True))
+        ),
         Check.near("channel 1 in the paper, cos 3", paper[1], math.cos(3), 1e-12, role=Role.LIMIT),
         Check.near("channel 2 in the paper, sin(3 / 464.16)", paper[2], math.sin(3 / 10000 ** (2 / 3)), 1e-12, role=Role.LIMIT),
         Check.at_least(
@@ -98,10 +109,15 @@ def worked_example(
     ]
     return Measurement(
         checks=checks,
-        key_figure=f"{values[0]:.5f}, {values[1]:.5f}, {values[2]:.1e} with denominators 1, {denominators[1]:.2f} and "
+        key_figure=f"sin 3, |cos 3|, sin .03 at d = 4: {', '.join(f'{abs(x):.2f}' for x in four_channels)}; at d = 3 "
+        f"{values[0]:.5f}, {values[1]:.5f}, {values[2]:.1e} with denominators 1, {denominators[1]:.2f} and "
         f"{denominators[2]:,.0f}",
         meaning={
-            Verdict.CORRECTED: "The method is right and the first channel too. The second denominator, 10000^(2/3), is 464.16, "
+            Verdict.CORRECTED: "The three values are right for another example: the paper's encoding of position 3 at d = 4, "
+            f"where the channels are {four_channels[0]:.2f}, {four_channels[1]:.2f} and {four_channels[2]:.2f}; one sign was "
+            "lost, and the denominators printed beside them belong to neither. Read as printed, with d = 3 and a "
+            "denominator of "
+            "its own for each channel, the first channel is right. The second denominator, 10000^(2/3), is 464.16, "
             "where 436 is printed, and the third, 10000^(4/3), is 215,443, where 1.4 is printed; that looks like the "
             "leading digits of the angle, 3/215,443 = 1.4e-5. With them the example reads .14, 1.00 and .00: .14112, .99998 "
             f"and 1.4e-5. From the printed denominators the last two values would be {from_printed[1]:.5f} and "

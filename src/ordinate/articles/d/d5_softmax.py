@@ -59,9 +59,14 @@ def softmax(weigh: Weigh, scores: Sequence[float]) -> Measurement:
     lifted = weigh([score + 1000 for score in scores])
     halved = weigh([score / math.sqrt(2) for score in scores])
     even = weigh([scores[0], scores[0]])
+    values = np.array([[1.0, 0.0], [0.0, 1.0]])
+    mixed = np.array([first, second]) @ values
     checks = [
         Check.near("first weight", first, 0.88, 0.005),
         Check.near("second weight", second, 0.12, 0.005),
+        Check.at_most(
+            "z_1 of v_1 = (1, 0) and v_2 = (0, 1), away from (.88, .12)", float(np.abs(mixed - [0.88, 0.12]).max()), 0.005
+        ),
         Check.near("first weight, by hand 1 / (1 + e^-2)", first, 1 / (1 + math.exp(-2)), 1e-12, role=Role.GENERALISATION),
         Check.near("first weight with 1,000 added to both scores", lifted[0], 0.88, 0.005, role=Role.GENERALISATION),
         Check.near("first weight of two equal scores", even[0], 0.5, 1e-12, role=Role.CONTROL),

@@ -1,4 +1,4 @@
-"""Networks of random gates in layers, for claims about speed and size, where accuracy does not matter."""
+"""Circuits of random gates, where a test needs some circuit of a size."""
 
 from __future__ import annotations
 
