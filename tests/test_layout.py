@@ -22,7 +22,7 @@ LAYERS = [
     ["logic", "reservoir", "position", "inspection"],
     ["attention"],
     ["lab", "sweep", "verify"],
-    ["articles"],
+    ["articles", "explore"],
     ["cli"],
     ["__main__"],
 ]

@@ -24,6 +24,7 @@ COMMANDS = {
     "diff": "Compare two models' positions, and whether caches fit.",
     "extend": "Say how to run a model at more tokens, and prove the edit.",
     "memory": "Say what running a model takes, and whether it fits.",
+    "explore": "A page to play with: encodings, memory, a circuit, two sides.",
     "verify": "Check position code against what must hold, and name the fault.",
     "golden": "Print golden vectors that a port can be checked against.",
     "sweep": "Train short, test long: measure which encoding carries.",
