@@ -24,6 +24,7 @@ COMMANDS = (
     Command("inspect {config} {config}"),
     Command("diff {config} {other}"),
     Command("extend {config} --to 262144"),
+    Command("memory {config} --context 32768"),
     Command("explore {config}", ("--out",)),
     Command("verify --list"),
     Command("verify {code}:rope --head-dim 16 --layout half", slow=True),
