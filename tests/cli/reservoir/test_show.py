@@ -37,6 +37,25 @@ def test_a_table_of_edges_is_shown(tmp_path):
     assert result["spectral_radius"] == pytest.approx(6)
 
 
+def test_columns_duplicates_and_neurons_of_a_table_can_be_named(tmp_path):
+    (tmp_path / "edges.tsv").write_text("a\tb\tn\n1\t2\t3\n1\t2\t4\n2\t1\t1\n")
+    (tmp_path / "neurons.csv").write_text("id,side,class\n1,L,KC\n2,R,MBON\n3,L,KC\n")
+    words = ["--data", str(tmp_path / "edges.tsv"), "--pre", "a", "--post", "b", "--count", "n", "--json"]
+    assert "each edge once" in show(*words).stderr
+    neurons = ["--neurons", str(tmp_path / "neurons.csv"), "--kinds", "class"]
+    result = json.loads(show(*words, "--duplicates", "sum", *neurons, "--min-synapses", "2").stdout)
+    assert (result["neurons"], result["edges"], result["synapses"]) == (3, 1, 7)
+    assert set(result["kinds"]) == {"KC", "MBON"}
+    assert "--pre: expected a table of edges" in show("--pre", "a").stderr
+
+
+def test_crossing_is_said_to_be_unknown_where_no_side_is(tmp_path):
+    (tmp_path / "edges.csv").write_text("pre,post,count\na,b,3\n")
+    done = show("--data", str(tmp_path / "edges.csv"))
+    assert "nan" not in done.stdout
+    assert "no synapses between known sides" in done.stdout
+
+
 def test_a_picture_is_written_whole(tmp_path):
     done = show("--figure", str(tmp_path / "new" / "brain.svg"))
     assert done.exit_code == 0, done.stderr

@@ -7,7 +7,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ordinate.cli.reservoir.connectomes import DATA_HELP, NEURONS_HELP, READOUT_HELP, STIMULUS_HELP
+from ordinate.cli.reservoir.connectomes import (
+    DATA_HELP,
+    READOUT_HELP,
+    STIMULUS_HELP,
+    Count,
+    Duplicates,
+    Kinds,
+    MinSynapses,
+    Neurons,
+    Post,
+    Pre,
+    Signed,
+)
 
 if TYPE_CHECKING:
     from ordinate.reservoir.body.drive import Drive, Senses
@@ -20,7 +32,14 @@ BODIES = ("kinematic", "refitted", "neuromechfly")
 
 def drive(
     data: Annotated[Path | None, typer.Option("--data", metavar="FILE", help=DATA_HELP)] = None,
-    neurons: Annotated[Path | None, typer.Option("--neurons", metavar="FILE", help=NEURONS_HELP)] = None,
+    neurons: Neurons = None,
+    pre: Pre = None,
+    post: Post = None,
+    count: Count = None,
+    duplicates: Duplicates = None,
+    min_synapses: MinSynapses = None,
+    kinds: Kinds = None,
+    signed: Signed = False,
     stimulus: Annotated[str, typer.Option(metavar="QUERY", help=STIMULUS_HELP)] = "sensory",
     readout: Annotated[str | None, typer.Option(metavar="QUERY", help=READOUT_HELP)] = None,
     target: Annotated[
@@ -93,7 +112,18 @@ def drive(
     if picture not in ("png", "svg", "both"):
         raise ArgumentError("--format", expected="png, svg or both", got=picture)
     senses = _senses(target, schedule)
-    connectome = given_connectome(data, seed, neurons)
+    connectome = given_connectome(
+        data,
+        seed,
+        neurons=neurons,
+        pre=pre,
+        post=post,
+        count=count,
+        duplicates=duplicates,
+        min_synapses=min_synapses,
+        kinds=kinds,
+        signed=signed,
+    )
     if data is None:
         typer.echo("no --data: a small synthetic connectome, not a brain", err=True)
     brain = Brain(

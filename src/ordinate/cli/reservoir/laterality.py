@@ -8,7 +8,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ordinate.cli.reservoir.connectomes import DATA_HELP, NEURONS_HELP, READOUT_HELP, STIMULUS_HELP
+from ordinate.cli.reservoir.connectomes import (
+    DATA_HELP,
+    READOUT_HELP,
+    STIMULUS_HELP,
+    Count,
+    Duplicates,
+    Kinds,
+    MinSynapses,
+    Neurons,
+    Post,
+    Pre,
+    Signed,
+)
 
 if TYPE_CHECKING:
     from ordinate.reservoir.connectome.connectome import Connectome
@@ -21,7 +33,14 @@ _SEVERAL = "; several, separated by commas, make a sweep."
 
 def laterality(
     data: Annotated[Path | None, typer.Option("--data", metavar="FILE", help=DATA_HELP)] = None,
-    neurons: Annotated[Path | None, typer.Option("--neurons", metavar="FILE", help=NEURONS_HELP)] = None,
+    neurons: Neurons = None,
+    pre: Pre = None,
+    post: Post = None,
+    count: Count = None,
+    duplicates: Duplicates = None,
+    min_synapses: MinSynapses = None,
+    kinds: Kinds = None,
+    signed: Signed = False,
     stimulus: Annotated[str, typer.Option(metavar="QUERY", help=STIMULUS_HELP)] = "sensory",
     readout: Annotated[str | None, typer.Option(metavar="QUERY", help=READOUT_HELP)] = None,
     steps: Annotated[str, typer.Option(metavar="N", help="Steps until the output cells are read" + _SEVERAL)] = "5",
@@ -69,7 +88,18 @@ def laterality(
         "normalisations": tuple(normalisation.split(",")),
         "thresholds": _numbers("--threshold", threshold, float),
     }
-    connectome = given_connectome(data, seed, neurons)
+    connectome = given_connectome(
+        data,
+        seed,
+        neurons=neurons,
+        pre=pre,
+        post=post,
+        count=count,
+        duplicates=duplicates,
+        min_synapses=min_synapses,
+        kinds=kinds,
+        signed=signed,
+    )
     if data is None:
         typer.echo("no --data: a small synthetic connectome, not a brain", err=True)
     cells = (stimulus, default_readout(connectome) if readout is None else readout)

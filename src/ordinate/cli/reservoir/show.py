@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ordinate.cli.reservoir.connectomes import DATA_HELP
+from ordinate.cli.reservoir.connectomes import DATA_HELP, Count, Duplicates, Kinds, MinSynapses, Neurons, Post, Pre, Signed
 
 if TYPE_CHECKING:
     from ordinate.reservoir.connectome.connectome import Connectome
@@ -19,6 +19,14 @@ __all__ = ["show"]
 
 def show(
     data: Annotated[Path | None, typer.Option("--data", metavar="FILE", help=DATA_HELP)] = None,
+    neurons: Neurons = None,
+    pre: Pre = None,
+    post: Post = None,
+    count: Count = None,
+    duplicates: Duplicates = None,
+    min_synapses: MinSynapses = None,
+    kinds: Kinds = None,
+    signed: Signed = False,
     select: Annotated[
         str | None, typer.Option("--select", metavar="QUERY", help='Only these cells: such as "sensory & left", "!KC".')
     ] = None,
@@ -37,7 +45,18 @@ def show(
         from ordinate.atomic_io import picture_kind
 
         picture_kind(out, name="--figure")
-    connectome = given_connectome(data, seed)
+    connectome = given_connectome(
+        data,
+        seed,
+        neurons=neurons,
+        pre=pre,
+        post=post,
+        count=count,
+        duplicates=duplicates,
+        min_synapses=min_synapses,
+        kinds=kinds,
+        signed=signed,
+    )
     if data is None:
         typer.echo("no --data: a small synthetic connectome, not a brain", err=True)
     orientation = _orientation(connectome, data)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ordinate.cli.reservoir.connectomes import DATA_HELP, given_connectome
+from ordinate.cli.reservoir.connectomes import DATA_HELP, Count, Duplicates, Kinds, MinSynapses, Neurons, Post, Pre, Signed
 
 if TYPE_CHECKING:
     from ordinate.reservoir.tasks.card import Card
@@ -18,6 +18,14 @@ __all__ = ["tasks"]
 def tasks(
     task: Annotated[list[str] | None, typer.Argument(metavar="TASK", help="Such as narma10, or all; see --list.")] = None,
     data: Annotated[Path | None, typer.Option("--data", metavar="FILE", help=DATA_HELP)] = None,
+    neurons: Neurons = None,
+    pre: Pre = None,
+    post: Post = None,
+    count: Count = None,
+    duplicates: Duplicates = None,
+    min_synapses: MinSynapses = None,
+    kinds: Kinds = None,
+    signed: Signed = False,
     nulls: Annotated[str, typer.Option("--nulls", help="Null models, by comma.")] = "rewired,random",
     signs: Annotated[
         str, typer.Option("--signs", help='"positive", "half inhibitory", by comma.')
@@ -42,6 +50,7 @@ def tasks(
     Exit 0, or 2 for wrong use.
     """
     from ordinate.cli.progress import bar
+    from ordinate.cli.reservoir.connectomes import given_connectome
     from ordinate.errors import ArgumentError
     from ordinate.reservoir.tasks.base import Size
     from ordinate.reservoir.tasks.card import Plan, draw_card
@@ -66,7 +75,17 @@ def tasks(
         readout=readout,
         most_read=most_read,
     )
-    connectome = given_connectome(data)
+    connectome = given_connectome(
+        data,
+        neurons=neurons,
+        pre=pre,
+        post=post,
+        count=count,
+        duplicates=duplicates,
+        min_synapses=min_synapses,
+        kinds=kinds,
+        signed=signed,
+    )
     with bar("networks") as advance:
         card = draw_card(connectome, plan, progress=advance)
     if picture is not None:

@@ -29,6 +29,10 @@ CACHE_VARIABLE = "ORDINATE_CACHE"
 """The environment variable that names another folder for parsed data."""
 
 
+_LARGE = 1 << 28
+"""Bytes from which a file is recognised by name, size, time and both ends, for hashing it would take longer than the cache."""
+
+
 def cache_folder() -> Path:
     """Where parsed connectomes are kept: `$ORDINATE_CACHE`, or `ordinate` in the user's cache folder."""
     named = os.environ.get(CACHE_VARIABLE)
@@ -64,7 +68,14 @@ def _hash(source: Path, tables: Sequence[str]) -> str:
     for path in [source] if source.is_file() else [source / name for name in tables]:
         if path.is_file():
             with path.open("rb") as file:
-                digest.update(hashlib.file_digest(file, "sha256").digest())
+                about = path.stat()
+                if about.st_size > _LARGE:
+                    digest.update(f"{path.name} {about.st_size} {about.st_mtime_ns}".encode())
+                    digest.update(file.read(1 << 20))
+                    file.seek(-(1 << 20), os.SEEK_END)
+                    digest.update(file.read())
+                else:
+                    digest.update(hashlib.file_digest(file, "sha256").digest())
     return digest.hexdigest()[:32]
 
 
@@ -76,13 +87,16 @@ def save(fields: Mapping[str, Any], path: str | Path) -> None:
         path: where to; the file is written atomically.
     """
     weights = sparse.csr_array(fields["weights"])
+    distinct = list(dict.fromkeys(fields["labels"]))
+    number = {words: at for at, words in enumerate(distinct)}
     texts = {
         "name": fields["name"],
         "assumptions": list(fields["assumptions"]),
-        "labels": [sorted(words) for words in fields["labels"]],
+        "labels": [sorted(words) for words in distinct],
     }
     arrays = {name: fields[name] for name in ("ids", "side", "mate", "kind")}
     arrays |= {"data": weights.data, "indices": weights.indices, "indptr": weights.indptr}
+    arrays["label_of"] = np.array([number[words] for words in fields["labels"]], dtype=np.int64)
     arrays["texts"] = np.frombuffer(json.dumps(texts).encode(), dtype=np.uint8)
 
     def write(draft: Path) -> None:
@@ -97,10 +111,11 @@ def load(path: str | Path) -> Fields:
     with Path(path).open("rb") as stream, np.load(stream, allow_pickle=False) as file:
         texts: dict[str, Any] = json.loads(file["texts"].tobytes())
         count = file["indptr"].size - 1
+        distinct = [frozenset(words) for words in texts["labels"]]
         return {
             "weights": sparse.csr_array((file["data"], file["indices"], file["indptr"]), shape=(count, count)),
             **{name: file[name] for name in ("ids", "side", "mate", "kind")},
-            "labels": tuple(frozenset(words) for words in texts["labels"]),
+            "labels": tuple(distinct[at] for at in file["label_of"].tolist()),
             "name": texts["name"],
             "assumptions": tuple(texts["assumptions"]),
         }

@@ -18,10 +18,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from ordinate.arguments import check_choice
 from ordinate.errors import ArgumentError, ArgumentTypeError, ShapeError
-from ordinate.reservoir.connectome.edges import read_edges
+from ordinate.reservoir.connectome.annotations import annotate
+from ordinate.reservoir.connectome.edges import graph_fields, read_edges, table_fields
 from ordinate.reservoir.connectome.elegans import read_elegans
 from ordinate.reservoir.connectome.larval import read_larval
+from ordinate.reservoir.connectome.published import read_flywire, read_male_cns
 from ordinate.reservoir.connectome.query import matching
 from ordinate.reservoir.connectome.spectrum import spectral_radius
 from ordinate.reservoir.connectome.synthetic import draw_synthetic
@@ -227,8 +230,75 @@ class Connectome:
 
     @classmethod
     def from_edges(cls, path: str | Path, **settings: Any) -> Connectome:
-        """A connectome from a table of edges, CSV or Parquet; see `ordinate.reservoir.connectome.edges.read_edges`."""
+        """A connectome from a table of edges, a sparse matrix or GraphML; see `connectome.edges.read_edges`."""
         return cls(**read_edges(path, **settings))
+
+    @classmethod
+    def male_cns(cls, directory: str | Path, **settings: Any) -> Connectome:
+        """A male fly's nervous system, from its Feather files; see `connectome.published.read_male_cns`."""
+        return cls(**read_male_cns(directory, **settings))
+
+    @classmethod
+    def flywire(cls, directory: str | Path, **settings: Any) -> Connectome:
+        """A female fly's brain in any of its published forms; see `connectome.published.read_flywire`."""
+        return cls(**read_flywire(directory, **settings))
+
+    @classmethod
+    def from_pandas(
+        cls,
+        edges: Any,
+        neurons: Any = None,
+        *,
+        pre: str | None = None,
+        post: str | None = None,
+        count: str | None = None,
+        duplicates: str = "error",
+        signed: bool = False,
+        min_synapses: float = 1,
+        kinds: str | None = None,
+        name: str = "connectome",
+    ) -> Connectome:
+        """A connectome from data frames of edges and, if there is one, of neurons; pandas itself is not imported.
+
+        Args:
+            edges: a frame with columns of ids and, if there is one, of counts; see `from_edges` for the usual names.
+            neurons: a frame with an id and sides, kinds, ... as `from_edges` reads them.
+            pre, post, count, duplicates, signed, min_synapses, kinds: as in `from_edges`.
+            name: for messages and figures.
+
+        Raises:
+            DataError: as `from_edges`.
+        """
+        tables = [
+            {} if frame is None else {str(column): np.asarray(frame[column].to_numpy()) for column in frame.columns}
+            for frame in (edges, neurons)
+        ]
+        annotations = {} if neurons is None else annotate(tables[1], "neurons", kinds=kinds)
+        check_choice("duplicates", duplicates, ("error", "sum", "refuse"))
+        return cls(
+            **table_fields(
+                tables[0],
+                "edges",
+                pre=pre,
+                post=post,
+                count=count,
+                annotations=annotations,
+                duplicates=duplicates,
+                signed=signed,
+                min_synapses=min_synapses,
+                name=name,
+            )
+        )
+
+    @classmethod
+    def from_networkx(cls, graph: Any, *, count: str | None = None) -> Connectome:
+        """A connectome from a graph of networkx; see `connectome.edges.graph_fields`.
+
+        Args:
+            graph: directed, or undirected for edges that count both ways; attributes of nodes are read as columns are.
+            count: the attribute of edges that counts synapses; by default one of the usual names, or 1 an edge.
+        """
+        return cls(**graph_fields(graph, count=count))
 
     @classmethod
     def from_array(cls, weights: Any, **annotations: Any) -> Connectome:

@@ -1,4 +1,4 @@
-"""Connectomes from lists of edges, one a line: CSV, plain or gzipped, and Parquet.
+"""Connectomes from lists of edges, one a line: CSV, TSV, Parquet, Feather; and from matrices and graphs.
 
 That is how large reconstructions are published (FlyWire, hemibrain, MICrONS): a presynaptic id, a postsynaptic id, a count.
 No matrix is ever dense. A second table may say what is known of each neuron.
@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import csv
 import gzip
+import itertools
 import zlib
 from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -17,20 +19,26 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from ordinate.errors import ArgumentError, DataError, MissingDataError, MissingExtraError
+from ordinate.arguments import check_choice, check_flag, check_number
+from ordinate.errors import DataError, MissingDataError, MissingExtraError
+from ordinate.reservoir.connectome.annotations import ID_COLUMNS, annotate, as_ids, places
+from ordinate.reservoir.connectome.streaming import accumulate, column_names, delimiter_of, distinct_ids, read_table, table_kind
 
-__all__ = ["read_edges"]
+__all__ = ["DUPLICATES", "graph_fields", "read_columns", "read_edges", "table_fields"]
 
 Column = npt.NDArray[Any]
 
 # what such columns are called in the wild, the first that is there
-_PRE = ("pre", "source", "from", "pre_root_id", "bodyId_pre", "pre_pt_root_id", "presynaptic")
+_PRE = ("pre", "source", "from", "pre_root_id", "bodyId_pre", "body_pre", "pre_pt_root_id", "Presynaptic_ID", "presynaptic")
+_POST = tuple(name.replace("pre", "post").replace("Pre", "Post") for name in _PRE)
+_POST = (_POST[0], "target", "to", *_POST[3:])
 
-_POST = ("post", "target", "to", "post_root_id", "bodyId_post", "post_pt_root_id", "postsynaptic")
+_COUNT = ("count", "weight", "synapses", "syn_count", "n_syn", "Connectivity")
 
-_COUNT = ("count", "weight", "synapses", "syn_count", "n_syn")
+DUPLICATES = ("error", "sum")
 
-_ID = ("id", "neuron", "root_id", "bodyId", "pt_root_id")
+_LARGE = 1 << 25
+"""Bytes from which a table is read batch by batch; below, errors name the line."""
 
 
 def read_edges(
@@ -41,64 +49,210 @@ def read_edges(
     count: str | None = None,
     neurons: str | Path | None = None,
     duplicates: str = "refuse",
+    signed: bool = False,
+    min_synapses: float = 1,
+    kinds: str | None = None,
     name: str | None = None,
 ) -> dict[str, Any]:
     """The fields of a connectome, from a table of edges.
 
     Args:
-        path: `.csv`, `.csv.gz` or `.parquet`, with a header.
+        path: CSV, TSV or semicolons (`.csv`, `.tsv`, `.txt`, each also `.gz`), `.parquet` or `.feather`, with a header; a
+            sparse matrix of scipy (`.npz`); or `.graphml`.
         pre: the column of presynaptic ids; by default one of the usual names, such as "pre" or "pre_root_id".
         post: the column of postsynaptic ids.
         count: the column of synapse counts; by default one of the usual names, or 1 an edge where there is none.
-        neurons: a table of neurons: an id, and any of the columns `side`, `mate` (an id), `kind`, `labels` (separated by `;`).
-            Its neurons are kept in its order, also those without edges; an edge to any other is an error.
-        duplicates: an edge listed twice is an error ("refuse"), or its counts are added ("sum"), as where a table lists them
+        neurons: a table of neurons, see `connectome.annotations.annotate`. Its neurons are kept in its order, also those
+            without edges; an edge to any other is an error. Beside a matrix its rows are those of the matrix.
+        duplicates: an edge listed twice is an error ("error"), or its counts are added ("sum"), as where a table lists them
             by neuropil.
+        signed: accept negative counts, as of files that have signs.
+        min_synapses: edges with a smaller count are left out, after duplicates are added.
+        kinds: the column of the table of neurons that `kind` is taken from.
         name: for messages and figures; the file's name by default.
 
     Raises:
         MissingDataError: no such file.
-        MissingExtraError: a Parquet file without pyarrow.
+        MissingExtraError: a Parquet or Feather file without pyarrow, GraphML without networkx.
         DataError: a column that is not there, counts that are negative or no numbers, duplicate edges or neurons, an edge to
             an unknown neuron, a mate that is not mutual, or a damaged file.
-        ArgumentError: another word for `duplicates`.
+        UnknownNameError: another word for `duplicates`.
     """
-    if duplicates not in ("refuse", "sum"):
-        raise ArgumentError("duplicates", expected='"refuse" or "sum"', got=duplicates)
+    check_choice("duplicates", duplicates, (*DUPLICATES, "refuse"))
+    check_flag("signed", signed)
+    check_number("min_synapses", min_synapses, minimum=0)
     place = Path(path)
-    table = _table(place)
-    senders, receivers = _column(table, pre, _PRE, "pre", place), _column(table, post, _POST, "post", place)
-    column = _column(table, count, _COUNT, "count", place, needed=count is not None)
-    counts = np.ones(len(senders), dtype=np.int64) if column is None else _counts(column, place)
+    if place.suffix in (".npz", ".graphml"):
+        fields = _matrix_file(place, neurons, kinds) if place.suffix == ".npz" else graph_fields(_graphml(place), count=count)
+        fields["weights"] = strong_enough(fields["weights"], min_synapses)
+        return {**fields, "name": name or place.name}
+    if table_kind(place) == "feather" or (place.is_file() and place.stat().st_size > _LARGE and table_kind(place)):
+        return _streamed(place, (pre, post, count), neurons, duplicates, signed, min_synapses, kinds, name)
+    annotations = {} if neurons is None else annotate(read_columns(Path(neurons)), str(neurons), kinds=kinds)
+    return table_fields(
+        read_columns(place),
+        str(place),
+        pre=pre,
+        post=post,
+        count=count,
+        annotations=annotations,
+        duplicates=duplicates,
+        signed=signed,
+        min_synapses=min_synapses,
+        name=name or place.name,
+    )
+
+
+def table_fields(
+    table: Mapping[str, Column],
+    source: str,
+    *,
+    pre: str | None,
+    post: str | None,
+    count: str | None,
+    annotations: dict[str, Any],
+    duplicates: str,
+    signed: bool,
+    min_synapses: float,
+    name: str,
+) -> dict[str, Any]:
+    """The fields of a connectome from a table of edges in memory; the arguments are those of `read_edges`."""
+    chosen = [_column(table, pre, _PRE, "pre", source), _column(table, post, _POST, "post", source)]
+    counted = _column(table, count, _COUNT, "count", source, needed=count is not None)
+    senders, receivers = (as_ids(table[str(column)]) for column in chosen)
+    counts = np.ones(len(senders), dtype=np.int64) if counted is None else _counts(table[counted], source, signed)
     if not len(senders):
-        raise DataError(str(place), expected="at least one edge", got="a header alone", hint="fetch it again")
-    annotations: dict[str, Any] = {}
-    if neurons is None:
-        ids = np.unique(np.concatenate([senders, receivers]))
-    else:
-        annotations = _annotations(Path(neurons))
-        ids = annotations["ids"]
-    annotations["ids"] = ids
-    rows, columns = _places(senders, ids, place), _places(receivers, ids, place)
+        raise DataError(source, expected="at least one edge", got="a header alone", hint="fetch it again")
+    fields = dict(annotations)
+    if not fields:
+        if senders.dtype.kind != receivers.dtype.kind:
+            senders, receivers = senders.astype(str), receivers.astype(str)
+        fields["ids"] = np.unique(np.concatenate([senders, receivers]))
+    ids = fields["ids"]
+    rows, columns = places(senders, ids, source), places(receivers, ids, source)
     keys = rows * ids.size + columns
-    if duplicates == "refuse" and np.unique(keys).size != keys.size:
-        distinct, times = np.unique(keys, return_counts=True)
-        one, other = divmod(int(distinct[np.argmax(times)]), ids.size)
+    distinct = np.unique(keys)
+    said = list(fields.pop("assumptions", ()))
+    if distinct.size != keys.size:
+        if duplicates != "sum":
+            distinct, times = np.unique(keys, return_counts=True)
+            one, other = divmod(int(distinct[np.argmax(times)]), ids.size)
+            raise DataError(
+                source,
+                expected="each edge once",
+                got=f"{ids[one]} -> {ids[other]} {times.max()} times",
+                hint='pass duplicates="sum" where counts are split, by neuropil for example',
+            )
+        said.append(f"{keys.size - distinct.size:,} rows repeat a pair: their counts are added")
+    unused = [column for column in table if column not in (*chosen, counted)]
+    if unused:
+        said.append(f"columns of {Path(source).name} that are not used: {', '.join(unused)}")
+    weights = sparse.csr_array(sparse.coo_array((counts, (rows, columns)), shape=(ids.size, ids.size)))
+    return {"weights": strong_enough(weights, min_synapses), **fields, "assumptions": tuple(said), "name": name}
+
+
+def strong_enough(weights: Any, min_synapses: float) -> sparse.csr_array:
+    """The matrix without entries below a number of synapses."""
+    matrix = sparse.csr_array(weights)
+    return matrix if min_synapses <= 1 else sparse.csr_array(matrix.multiply(abs(matrix) >= min_synapses))
+
+
+def graph_fields(graph: Any, *, count: str | None = None) -> dict[str, Any]:
+    """The fields of a connectome from a graph of networkx: edges with a weight, nodes with the attributes `annotate` knows.
+
+    An undirected edge counts both ways; parallel edges are added. `count` is the attribute of edges; by default one of the
+    usual names that every edge has, or 1 an edge.
+    """
+    nodes = list(graph.nodes(data=True))
+    ids = as_ids(np.array([str(node) for node, _ in nodes]))
+    names = sorted({name for _, values in nodes for name in values})
+    table = {name: np.array([str(values.get(name, "")) for _, values in nodes]) for name in names if name not in ID_COLUMNS}
+    fields = annotate({"id": ids, **table}, "the graph")
+    edges = list(graph.edges(data=True))
+    usual = next((name for name in _COUNT if edges and all(name in values for *_, values in edges)), None)
+    weight = count or usual
+    place = {node: at for at, (node, _) in enumerate(nodes)}
+    rows, columns = (np.array([place[edge[end]] for edge in edges], dtype=np.int64) for end in (0, 1))
+    values = np.array([1 if weight is None else float(values[weight]) for *_, values in edges], dtype=np.float64)
+    if not graph.is_directed():
+        loop = rows == columns
+        rows, columns = np.concatenate([rows, columns[~loop]]), np.concatenate([columns, rows[~loop]])
+        values = np.concatenate([values, values[~loop]])
+        fields["assumptions"] = (*fields["assumptions"], "the graph has no directions: every edge counts both ways")
+    whole = values.astype(np.int64) if (values == np.floor(values)).all() else values
+    weights = sparse.csr_array(sparse.coo_array((whole, (rows, columns)), shape=(ids.size, ids.size)))
+    return {"weights": weights, "name": str(graph.graph.get("name") or "graph"), **fields}
+
+
+def _graphml(place: Path) -> Any:
+    if not place.is_file():
+        raise MissingDataError(str(place), expected="a .graphml file", got="no such file", hint="check the path")
+    try:
+        networkx: Any = import_module("networkx")
+    except ImportError:
+        raise MissingExtraError(
+            "path", expected="the package networkx, for GraphML", got="not installed", hint="pip install networkx"
+        ) from None
+    try:
+        return networkx.read_graphml(place)
+    except Exception as error:  # what the parser raises about damaged files
+        raise DataError(str(place), expected="GraphML", got=str(error)[:200], hint="fetch it again") from error
+
+
+def _matrix_file(place: Path, neurons: str | Path | None, kinds: str | None) -> dict[str, Any]:
+    if not place.is_file():
+        raise MissingDataError(str(place), expected="a sparse matrix of scipy, .npz", got="no such file", hint="check the path")
+    try:
+        weights = sparse.csr_array(sparse.load_npz(place))
+    except Exception as error:  # numpy, zipfile and scipy each have their own
+        raise DataError(str(place), expected="a sparse matrix of scipy", got=str(error)[:200]) from error
+    fields = {} if neurons is None else annotate(read_columns(Path(neurons)), str(neurons), kinds=kinds)
+    return {"weights": weights, **fields}
+
+
+def _streamed(
+    place: Path,
+    columns: tuple[str | None, str | None, str | None],
+    neurons: str | Path | None,
+    duplicates: str,
+    signed: bool,
+    min_synapses: float,
+    kinds: str | None,
+    name: str | None,
+) -> dict[str, Any]:
+    header: dict[str, Column] = dict.fromkeys(column_names(place), np.zeros(0))
+    pre, post = _column(header, columns[0], _PRE, "pre", str(place)), _column(header, columns[1], _POST, "post", str(place))
+    count = _column(header, columns[2], _COUNT, "count", str(place), needed=columns[2] is not None)
+    fields: dict[str, Any] = {}
+    if neurons is not None:
+        fields = annotate(read_columns(Path(neurons)), str(neurons), kinds=kinds)
+    else:
+        fields["ids"] = distinct_ids(place, (str(pre), str(post)))
+    edges = accumulate(place, str(pre), str(post), count, fields["ids"], signed=signed, min_synapses=min_synapses)
+    if edges.repeated and duplicates != "sum":
         raise DataError(
             str(place),
             expected="each edge once",
-            got=f"{ids[one]} -> {ids[other]} {times.max()} times",
+            got=f"{edges.repeated:,} rows that repeat one",
             hint='pass duplicates="sum" where counts are split, by neuropil for example',
         )
-    weights = sparse.csr_array(sparse.coo_array((counts, (rows, columns)), shape=(ids.size, ids.size)))
-    return {"weights": weights, **annotations, "name": name or place.name}
+    said = (*fields.pop("assumptions", ()), *edges.sentences())
+    unused = [column for column in header if column not in (pre, post, count)]
+    if unused:
+        said = (*said, f"columns of {place.name} that are not used: {', '.join(unused)}")
+    return {"weights": edges.weights, **fields, "assumptions": said, "name": name or place.name}
 
 
-def _table(place: Path) -> Mapping[str, Column]:
+def read_columns(place: Path) -> Mapping[str, Column]:
     if not place.is_file():
         raise MissingDataError(
-            str(place), expected="a .csv, .csv.gz or .parquet file", got="no such file", hint="check the path"
+            str(place),
+            expected="a .csv, .csv.gz, .tsv, .parquet or .feather file",
+            got="no such file",
+            hint="check the path",
         )
+    if table_kind(place) == "feather" or place.stat().st_size > _LARGE:
+        return read_table(place)
     if place.suffix == ".parquet":
         try:
             from pyarrow import parquet
@@ -117,10 +271,11 @@ def _table(place: Path) -> Mapping[str, Column]:
             if place.suffix == ".gz"
             else place.open(newline="", encoding="utf-8-sig") as lines
         ):
-            rows = list(csv.reader(lines))
+            first = lines.readline()
+            rows = list(csv.reader(itertools.chain([first], lines), delimiter=delimiter_of(first)))
     except (gzip.BadGzipFile, EOFError, zlib.error, UnicodeDecodeError) as problem:
         raise DataError(str(place), expected="a whole table", got=str(problem), hint="fetch it again") from problem
-    if not rows:
+    if not any(rows[:1]):
         raise DataError(str(place), expected="a header and rows", got="an empty file", hint="fetch it again")
     header = [word.strip() for word in rows[0]]
     body = [row for row in rows[1:] if row]
@@ -133,86 +288,34 @@ def _table(place: Path) -> Mapping[str, Column]:
 
 
 def _column(
-    table: Mapping[str, Column], named: str | None, usual: tuple[str, ...], what: str, place: Path, *, needed: bool = True
-) -> Any:
+    table: Mapping[str, Column], named: str | None, usual: tuple[str, ...], what: str, source: str, *, needed: bool = True
+) -> str | None:
+    """The name of the column that is meant."""
     column = named if named is not None else next((word for word in usual if word in table), None)
     if column in table:
-        return _ids(table[str(column)]) if what != "count" else table[str(column)]
+        return column
     if not needed:
         return None
     raise DataError(
-        str(place),
+        source,
         expected=f"the column {named}" if named else f"a column of {what} ids, such as {', '.join(usual[:3])}",
         got=f"columns {', '.join(table)}",
         hint=f"name it: {what}=...",
     )
 
 
-def _ids(column: Column) -> Column:
-    """Whole numbers where all are, words otherwise."""
-    if column.dtype.kind in "iu":
-        return column.astype(np.int64)
-    words = column.astype(str)
-    try:
-        return words.astype(np.int64)
-    except ValueError:
-        return words
-
-
-def _counts(column: Column, place: Path) -> Column:
+def _counts(column: Column, source: str, signed: bool) -> Column:
     try:
         numbers = column.astype(np.float64)
-    except ValueError as problem:
-        raise DataError(str(place), expected="numbers for counts", got=str(problem), hint="mend the column") from None
-    wrong = ~(numbers >= 0) | np.isinf(numbers)
+    except (TypeError, ValueError) as error:
+        raise DataError(source, expected="numbers for counts", got=str(error), hint="mend the column") from None
+    wrong = ~np.isfinite(numbers) | ((numbers < 0) & (not signed))
     if wrong.any():
         at = int(np.flatnonzero(wrong)[0])
         raise DataError(
-            f"{place}, row {at + 1}", expected="a count, 0 or more", got=f"{numbers[at]:g}", hint="mend or remove the row"
+            f"{source}, row {at + 1}",
+            expected="a count" if signed else "a count, 0 or more",
+            got=f"{numbers[at]:g}",
+            hint="mend or remove the row" if signed or not numbers[at] < 0 else "or pass signed=True",
         )
     return numbers.astype(np.int64) if (numbers == np.floor(numbers)).all() else numbers
-
-
-def _places(looked_up: Column, ids: Column, place: Path) -> npt.NDArray[np.int64]:
-    order = np.argsort(ids, kind="stable")
-    if looked_up.dtype.kind != ids.dtype.kind:
-        looked_up, ids = looked_up.astype(str), ids.astype(str)
-        order = np.argsort(ids, kind="stable")
-    at = np.minimum(np.searchsorted(ids, looked_up, sorter=order), ids.size - 1)
-    places = order[at]
-    missing = ids[places] != looked_up
-    if missing.any():
-        raise DataError(
-            str(place),
-            expected="edges between the neurons listed",
-            got=f"{looked_up[missing][0]}, which is not, and {int(missing.sum()) - 1} more",
-            hint="add it to the table of neurons, or remove the edge",
-        )
-    return np.asarray(places, dtype=np.int64)
-
-
-def _annotations(place: Path) -> dict[str, Any]:
-    table = _table(place)
-    ids = _column(table, None, _ID, "id", place)
-    distinct, times = np.unique(ids, return_counts=True)
-    if distinct.size != ids.size:
-        raise DataError(
-            str(place),
-            expected="each neuron once",
-            got=f"{distinct[np.argmax(times)]} {times.max()} times",
-            hint="merge its rows",
-        )
-    fields: dict[str, Any] = {"ids": ids}
-    for word in ("side", "kind"):
-        if word in table:
-            fields[word] = table[word].astype(str)
-    if "side" in fields:
-        fields["side"] = np.where(fields["side"] == "", "unknown", fields["side"])
-    if "labels" in table:
-        fields["labels"] = tuple(frozenset({one.strip() for one in str(row).split(";")} - {""}) for row in table["labels"])
-    if "mate" in table:
-        words = table["mate"].astype(str)
-        has = ~np.isin(words, ("", "-1", "nan", "None"))
-        fields["mate"] = np.full(ids.size, -1)
-        fields["mate"][has] = _places(_ids(words[has]), ids, place)
-    return fields

@@ -149,6 +149,11 @@ class _Reader:
 
     def _word(self, word: str) -> Mask:
         connectome = self.connectome
+        column, _, value = word.partition("=")
+        if column.strip().lower() in ("side", "somaside") and value:
+            word = {"l": "left", "r": "right"}.get(value.strip().lower(), value.strip().lower())
+        elif column == "kind" and value:
+            return np.asarray(connectome.kind == value.strip())
         mask = (
             (connectome.side == word)
             | (connectome.kind == word)

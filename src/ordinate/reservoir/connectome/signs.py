@@ -6,6 +6,7 @@ So a sign is always an assumption, and each connectome from here says in its `as
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -14,11 +15,12 @@ import numpy.typing as npt
 from scipy import sparse
 
 from ordinate.arguments import check_number
-from ordinate.errors import ArgumentError, ShapeError
+from ordinate.errors import ArgumentError, RefusedError, ShapeError
 from ordinate.reservoir.connectome.connectome import Connectome
+from ordinate.reservoir.connectome.transmitters import SIGNS, transmitter_signs
 from ordinate.reservoir.seeds import generator_of
 
-__all__ = ["dale", "known_signs", "positive", "random_signs"]
+__all__ = ["by_transmitter", "dale", "known_signs", "positive", "random_signs"]
 
 
 def positive(connectome: Connectome) -> Connectome:
@@ -106,6 +108,29 @@ def known_signs(connectome: Connectome, signs: npt.ArrayLike) -> Connectome:
         raise ArgumentError("signs", expected="+1 and -1", got=str(sign[~np.isin(sign, (-1, 1))][0]))
     weights = _by_sender(abs(connectome.weights), sign.astype(np.int64))
     return _signed(connectome, weights, f"{int((sign < 0).sum()):,} neurons inhibit, by known signs")
+
+
+def by_transmitter(connectome: Connectome, *, signs: Mapping[str, int] = SIGNS, others: str = "excite") -> Connectome:
+    """Signs that follow from what each neuron releases, as labels `nt=...` say it.
+
+    Args:
+        connectome: whose absolute weights are taken.
+        signs: +1 or -1 by transmitter; by default acetylcholine excites, GABA and glutamate inhibit.
+        others: what neurons with another transmitter or none do: "excite", "inhibit" or "silent".
+
+    Raises:
+        RefusedError: a connectome without a single label `nt=...`.
+        UnknownNameError: another word for `others`.
+
+    >>> two = Connectome([[0, 2], [1, 0]], labels=[{"nt=gaba"}, {"nt=acetylcholine"}])
+    >>> by_transmitter(two).weights.toarray().tolist()
+    [[0, -2], [1, 0]]
+    """
+    names = [next((word[3:] for word in words if word.startswith("nt=")), "") for words in connectome.labels]
+    if not any(names):
+        raise RefusedError("connectome", expected="labels nt=..., which transmitters are read from", got="none")
+    sign, sentence = transmitter_signs(names, signs=signs, others=others)
+    return _signed(connectome, _by_sender(abs(connectome.weights), sign), sentence)
 
 
 def __getattr__(name: str) -> Any:
