@@ -22,7 +22,7 @@ def generator_of(seed: int | np.random.Generator, *, name: str = "seed") -> np.r
         ArgumentTypeError: anything else.
         ArgumentError: a negative number.
 
-    >>> float(generator_of(0).random().round(4))
+    >>> round(generator_of(0).random(), 4)
     0.637
     """
     if isinstance(seed, np.random.Generator | np.random.SeedSequence | np.random.BitGenerator):

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Literal, get_args
 
 from ordinate.arguments import did_you_mean
-from ordinate.errors import ArgumentError
+from ordinate.errors import ArgumentError, DataError
 from ordinate.records import plain
 
 __all__ = ["SCHEMA", "Cause", "Outcome", "Status", "Verdict"]
@@ -182,12 +182,12 @@ class Verdict:
         """The verdict that `to_dict` wrote; `passed` is not read but follows from the outcomes.
 
         Raises:
-            KeyError, TypeError, ValueError: what is no such record.
+            KeyError, TypeError, DataError: what is no such record.
         """
         outcomes = tuple(Outcome(**{**one, "causes": tuple(one["causes"])}) for one in record["outcomes"])
         causes = tuple(Cause(**{**one, "explains": tuple(one["explains"])}) for one in record["causes"])
         if record["schema"] != SCHEMA or not outcomes or any(one.status not in get_args(Status) for one in outcomes):
-            raise ValueError("schema")
+            raise DataError("record", expected=f"a verdict of schema {SCHEMA} with outcomes")
         texts = str(record["subject"]), str(record["kind"]), str(record["adapter"])
         assumed, wall = tuple(record["assumed"]), float(record["wall_seconds"])
         strict = bool(record["strict_storage"])
