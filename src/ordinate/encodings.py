@@ -91,6 +91,15 @@ _ROWS = (
         "seconds",
         shift_invariant=False,
     ),
+    Row(
+        "fourier-features",
+        "additive.fourier_features:FourierFeatures",
+        "adds",
+        {"dim": 8, "size": [16, 20]},
+        ("sam-points",),
+        "image",
+        shift_invariant=False,
+    ),
     # queries and keys turned, or scaled
     Row("rotary", "rotary.single_axis:Rotary", "rotates", _HALF, ("rope", "roformer", "default")),
     Row("learned-rotary", "rotary.learned:LearnedRotary", "rotates", _HALF, ("learned-rope",)),
@@ -187,6 +196,30 @@ _ROWS = (
         "bias.contextual:DAPE",
         "biases",
         {"base": {"encoding": "alibi", "settings": {"num_heads": 2}, "scaling": None}, "hidden_size": 4},
+    ),
+    Row(
+        "gated-bias",
+        "bias.gated:GatedBias",
+        "biases",
+        {"num_heads": 2, "head_dim": 8, "num_buckets": 8, "max_distance": 16},
+        ("wavlm",),
+    ),
+    Row(
+        "decomposed",
+        "bias.decomposed:DecomposedRelative",
+        "biases",
+        {"head_dim": 8, "window": [12, 20]},
+        ("mvitv2", "sam-relative"),
+        "image",
+        exempt=_WINDOW_ENDS,
+    ),
+    Row(
+        "text-layout",
+        "bias.text_layout:TextLayoutBias",
+        "biases",
+        {"num_heads": 2, "head_dim": 8, "num_buckets": 8, "max_distance": 16, "layout_buckets": 8, "max_offset": 32},
+        ("layoutlmv3",),
+        "time height width",
     ),
     # other positions for a rotation
     Row(

@@ -70,7 +70,7 @@ def vjp(member: Member) -> None:
 
 def double_backward(member: Member) -> None:
     module, positions, q, k = case(member)
-    tensors = [q.clone().requires_grad_(), *module.parameters()]
+    tensors = [q.clone().requires_grad_(), *(p for p in module.parameters() if p.requires_grad)]
 
     def slope(x: Tensor) -> Tensor | None:
         grads = torch.autograd.grad(module.call(x, k, positions).square().sum(), tensors, create_graph=True, allow_unused=True)

@@ -2,6 +2,7 @@
 
 from ordinate.position import frequencies, indices
 from ordinate.position.additive import (
+    FourierFeatures,
     LearnedGrid,
     LearnedTable,
     NoPosition,
@@ -17,12 +18,15 @@ from ordinate.position.bias import (
     ALiBi,
     ContinuousWindowBias2D,
     CoPE,
+    DecomposedRelative,
     DisentangledRelative,
+    GatedBias,
     Kerple,
     MusicRelative,
     Sandwich,
     ShawRelative,
     T5Bias,
+    TextLayoutBias,
     TransformerXLRelative,
     WindowBias2D,
 )
@@ -50,8 +54,11 @@ __all__ = [
     "AxialRotary",
     "CoPE",
     "ContinuousWindowBias2D",
+    "DecomposedRelative",
     "DisentangledRelative",
     "DualChunk",
+    "FourierFeatures",
+    "GatedBias",
     "Kerple",
     "LeakyReRoPE",
     "LearnedGrid",
@@ -73,6 +80,7 @@ __all__ = [
     "SteppedTemperature",
     "StreamingLLM",
     "T5Bias",
+    "TextLayoutBias",
     "Time2Vec",
     "TimeEncoding",
     "TransformerXLRelative",

@@ -21,7 +21,17 @@ from ordinate.arguments import check_integer
 from ordinate.errors import ArgumentError, ArgumentTypeError, ShapeError
 from ordinate.shapes import check_shape
 
-__all__ = ["Coordinates", "Grid", "following", "grid", "multimodal", "on_every_axis", "padded", "reading_order"]
+__all__ = [
+    "Coordinates",
+    "Grid",
+    "following",
+    "grid",
+    "multimodal",
+    "on_every_axis",
+    "padded",
+    "reading_order",
+    "text_and_image",
+]
 
 Coordinates = Literal["pixel", "ordinal", "centred", "corners", "detr"]
 
@@ -162,6 +172,50 @@ def multimodal(
         rows.append(row + start)
         start += int(row.max()) + 1 if row.numel() else 0
     return torch.cat(rows)
+
+
+def text_and_image(
+    text: int,
+    height: int,
+    width: int,
+    *,
+    frames: int = 1,
+    convention: Literal["flux", "qwen-image"] = "flux",
+    device: torch.device | str | None = None,
+) -> Tensor:
+    """Positions (frame, row, column) of a prompt and of the image that is made from it, the prompt first.
+
+    - "flux": every text token stands at (0, 0, 0), a patch at (frame, row, column).
+    - "qwen-image": a patch at (frame, row - ceil(height / 2), column - ceil(width / 2)), so that the middle of the image is at
+      0; text token t at m + t on every axis, with m = max(height // 2, width // 2).
+
+    Args:
+        text: tokens of the prompt.
+        height, width: patches of the image, after the model's own patching.
+        frames: of a video.
+        convention: see above.
+        device: where the result lives.
+
+    Returns:
+        int64 [text + frames * height * width, 3].
+
+    Raises:
+        ArgumentError: a size below 1, an unknown convention.
+
+    Source: Black Forest Labs 2024, `prepare_img_ids` of flux; Wu et al. 2025, arXiv 2508.02324 (Qwen-Image), section 2.4.
+
+    >>> text_and_image(2, 2, 2, convention="qwen-image").tolist()
+    [[1, 1, 1], [2, 2, 2], [0, -1, -1], [0, -1, 0], [0, 0, -1], [0, 0, 0]]
+    """
+    check_integer("text", text, minimum=0)
+    if convention not in ("flux", "qwen-image"):
+        raise ArgumentError("convention", expected="'flux' or 'qwen-image'", got=convention)
+    patches = grid(frames, height, width, device=device)
+    if convention == "flux":
+        return torch.cat((patches.new_zeros(text, 3), patches))
+    middle = torch.tensor([0, -(-height // 2), -(-width // 2)], device=device)
+    prompt = torch.arange(text, device=device) + max(height // 2, width // 2)
+    return torch.cat((on_every_axis(prompt, 3), patches - middle))
 
 
 def following(positions: Tensor) -> Tensor:

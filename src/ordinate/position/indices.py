@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from ordinate.errors import ArgumentError, ArgumentTypeError, ShapeError
-from ordinate.position.axes import Grid, following, grid, multimodal, on_every_axis, padded
+from ordinate.position.axes import Grid, following, grid, multimodal, on_every_axis, padded, text_and_image
 from ordinate.position.base import values_at_hand
 from ordinate.position.index_orders import in_cache, randomised, shard, unshard
 from ordinate.shapes import check_shape
@@ -37,6 +37,7 @@ __all__ = [
     "padded",
     "randomised",
     "shard",
+    "text_and_image",
     "unshard",
 ]
 

@@ -263,3 +263,31 @@ def test_bad_settings_are_refused_in_words(call, error, words):
 def test_positions_without_the_right_axes_are_refused_in_words(positions, error, words):
     with pytest.raises(error, match=re.escape(words)):
         AxialRotary(16, layout="half").rotate(torch.zeros(2, 1, 6, 16), positions)
+
+
+@pytest.mark.parametrize(("convention", "sizes"), [("flux", (16, 56, 56)), ("wan", (44, 42, 42))])
+def test_diffusion_transformers_turn_frames_rows_and_columns_so(convention, sizes):
+    """Pair by pair: each axis has its own channels, neighbours turned by coordinate * 10000^(-2 i / size)."""
+    rotary, positions = AxialRotary.named(convention, 128), indices.grid(2, 3, 4) + torch.tensor([3, 5, 7])
+    x = torch.randn(1, 2, 24, 128, dtype=torch.float64)
+    found, start = rotary.rotate(x, positions), 0
+    for axis, size in enumerate(sizes):
+        for pair in range(size // 2):
+            a, b = x[..., start + 2 * pair], x[..., start + 2 * pair + 1]
+            angle = positions[:, axis].double() * 10000.0 ** (-2 * pair / size)
+            assert_close(found[..., start + 2 * pair], a * angle.cos() - b * angle.sin())
+            assert_close(found[..., start + 2 * pair + 1], a * angle.sin() + b * angle.cos())
+        start += size
+
+
+def test_a_prompt_and_its_image_stand_as_flux_and_qwen_image_have_them():
+    flux = indices.text_and_image(3, 2, 2)
+    assert flux.tolist() == [[0, 0, 0]] * 3 + [[0, 0, 0], [0, 0, 1], [0, 1, 0], [0, 1, 1]]
+    qwen = indices.text_and_image(2, 3, 4, convention="qwen-image")
+    assert qwen[:2].tolist() == [[2, 2, 2], [3, 3, 3]]
+    assert sorted({row for _, row, _ in qwen[2:].tolist()}) == [-2, -1, 0]
+    assert sorted({column for _, _, column in qwen[2:].tolist()}) == [-2, -1, 0, 1]
+    video = indices.text_and_image(1, 2, 2, frames=3, convention="qwen-image")
+    assert sorted({frame for frame, _, _ in video[1:].tolist()}) == [0, 1, 2]
+    with pytest.raises(ArgumentError, match="convention: expected 'flux' or 'qwen-image'"):
+        indices.text_and_image(1, 2, 2, convention="sd3")

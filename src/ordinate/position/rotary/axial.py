@@ -32,6 +32,8 @@ AXIAL_CONVENTIONS: dict[str, dict[str, Any]] = {
     "eva02": {"layout": "interleaved"},
     "rope-vit": {"layout": "interleaved", "base": 100.0, "order": (1, 0)},
     "llama4": {"layout": "interleaved", "order": (1, 0), "coordinates": "ordinal"},
+    "flux": {"layout": "interleaved", "axes": 3, "sections": lambda pairs: (pairs // 8, 7 * pairs // 16, 7 * pairs // 16)},
+    "wan": {"layout": "interleaved", "axes": 3, "sections": lambda pairs: (pairs - 2 * (pairs // 3), pairs // 3, pairs // 3)},
     "timm-pixel": {"layout": "interleaved", "ladder": "octaves", "resolution": 224.0, "coordinates": "corners"},
 }
 
@@ -153,8 +155,9 @@ class AxialRotary(AxisRotary):
         """The encoding as a published family has it, with any setting changed by name.
 
         Args:
-            convention: a key of `AXIAL_CONVENTIONS`: "qwen2-vl", "pixtral", "dinov3", "eva02", "rope-vit", "llama4",
-                "timm-pixel".
+            convention: a key of `AXIAL_CONVENTIONS`: "qwen2-vl", "pixtral", "dinov3", "eva02", "rope-vit", "llama4", "flux"
+                (also Qwen-Image's; positions from `indices.text_and_image`), "wan" (positions from `indices.grid` of frames,
+                height and width), "timm-pixel".
             head_dim: channels D of a head.
             changes: arguments of the class, for example reference=(16, 16) for EVA-02 at another resolution.
 
@@ -171,7 +174,10 @@ class AxialRotary(AxisRotary):
                 got=convention,
                 hint="or give the settings themselves",
             )
-        return cls(head_dim, **(AXIAL_CONVENTIONS[convention] | changes))
+        settings = AXIAL_CONVENTIONS[convention] | changes
+        if callable(settings.get("sections")):
+            settings["sections"] = settings["sections"](head_dim // 2)
+        return cls(head_dim, **settings)
 
     def frequencies(self) -> tuple[tuple[float, ...], ...]:
         """Radians per unit of the coordinate, for each axis in the order of the positions."""
