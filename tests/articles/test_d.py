@@ -26,6 +26,7 @@ from ordinate.articles.d import (
     d10_heads,
     d23_symmetry,
     d24_one_hot,
+    d26_one_position,
 )
 from ordinate.articles.d.d10_heads import llama_difference
 from ordinate.articles.sentence import plain_attention
@@ -40,7 +41,7 @@ pytestmark = pytest.mark.usefixtures("undrawn")
 
 SEEDS = range(3)
 FORESEEN = {
-    **dict.fromkeys(("D4", "D5", "D6", "D7", "D8", "D9", "D10", "D23"), "reproduced"),
+    **dict.fromkeys(("D26", "D4", "D5", "D6", "D7", "D8", "D9", "D10", "D23"), "reproduced"),
     **dict.fromkeys(("D1", "D2", "D3", "D24"), "corrected"),
 }
 
@@ -426,3 +427,19 @@ def test_d24_real_vectors_are_shown_where_there_are_some_and_named_where_not() -
     assert value(measured, "apple and orange, real") == pytest.approx(1 / math.sqrt(2))
     assert "three words by hand" in measured.inputs
     assert all(check.role is Role.LIMIT for check in measured.checks if "real vectors" in check.name)
+
+
+# D26
+
+
+@pytest.mark.parametrize(
+    "encode",
+    [
+        lambda width, positions: Sinusoidal(width, layout="half").encode(positions, dtype=torch.float64),
+        lambda width, positions: Sinusoidal(width, base=100.0).encode(positions, dtype=torch.float64),
+    ],
+)
+def test_d26_another_layout_or_base_refutes_it(encode: Any) -> None:
+    embedding = torch.ones(40, dtype=torch.float64)
+    assert verdict(d26_one_position.one_position(paper, embedding)) is Verdict.REPRODUCED
+    assert verdict(d26_one_position.one_position(encode, embedding)) is Verdict.REFUTED

@@ -24,6 +24,6 @@ def test_every_record_is_complete_and_read_as_it_runs(claim: Claim) -> None:
     assert claim.measurement() is module.measure
 
 
-def test_the_articles_have_fifty_claims() -> None:
+def test_the_articles_have_fifty_one_claims() -> None:
     letters = [claim.id[0] for claim in CLAIMS]
-    assert [letters.count(letter) for letter in "ABCD"] == [5, 7, 13, 25]
+    assert [letters.count(letter) for letter in "ABCD"] == [5, 7, 13, 26]

@@ -267,7 +267,7 @@ def test_the_larval_senses_are_ipsilateral_and_its_ascending_senses_cross(larval
     assert body.pairs is not None and body.pairs.crossing > 70  # noqa: PT018
 
 
-def test_the_articles_four_numbers_are_those_of_signals_that_run_backwards(larval: Connectome) -> None:
+def test_signals_that_run_backwards_cross_by_these_numbers(larval: Connectome) -> None:
     """.0114/.0117 for the left senses and .0161/.0099 for the right ones, at row normalisation 1.0 and 20 steps."""
     backwards = laterality(larval, "sensory", "DN-VNC", steps=20, backwards=True)
     assert backwards.table == pytest.approx(np.array([[0.0114, 0.0117], [0.0161, 0.0099]]), abs=5e-5)

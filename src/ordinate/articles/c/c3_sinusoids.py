@@ -32,7 +32,7 @@ CLAIM = Claim(
     ),
     remark="How exact the table is far out is ours.",
     setup="same",
-    setup_detail="the article's listing, run as it stands",
+    setup_detail="the table of the article's listing, beside ours",
     varies="the position, up to 100 million, and the precision in which angles are formed",
     band="bounded by 1, no parameter, within 1e-6 of the exact value wherever one looks",
     budget_seconds=10,

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from ordinate.lab.claim import Claim, Inputs
-from ordinate.lab.figures import SERIES, canvas, to_svg
+from ordinate.lab.figures import INK, SERIES, canvas, to_svg
 from ordinate.lab.measurement import Check, Figure, Measurement, Role, Table, Verdict
 from ordinate.position import Rotary, Sinusoidal, indices
 
@@ -115,7 +115,7 @@ def rope(turned: dict[str, Place], added: Place, seeds: Sequence[int]) -> Measur
                 ],
             )
         ],
-        figures=[_norm_picture(turned[first], added, pairs[0][0]), _score_picture(turned[first], added, *pairs[0])],
+        figures=[_arrows(), _norm_picture(turned[first], added, pairs[0][0]), _score_picture(turned[first], added, *pairs[0])],
     )
 
 
@@ -145,6 +145,44 @@ def _spread(place: Place, query: Tensor, key: Tensor) -> float:
     """The widest range that the scores of one distance have over the shifts."""
     scores = torch.stack([_scores(place, query, key, shift) for shift in _SHIFTS])
     return float((scores.amax(0) - scores.amin(0)).max())
+
+
+def _arrows() -> Figure:
+    """One vector of two channels at positions 0 to 4, with a sinusoid added and turned by RoPE, as the article draws it."""
+    vector = torch.tensor([[1.6, 0.9]], dtype=torch.float64)
+    steps = indices.consecutive(5)
+    sinusoid = Sinusoidal(2).encode(steps, dtype=torch.float64)
+    rotary = Rotary(2, layout="interleaved", base=10_000.0)
+    turned = rotary.rotate(vector.expand(5, 2)[None, None], steps)[0, 0]
+    with canvas(2, height=3.7) as (figure, panels):
+        for axes, ends, title in ((panels[0], vector + sinusoid, "A sinusoid added"), (panels[1], turned, "Turned by RoPE")):
+            for place, (x, y) in enumerate(ends.tolist()):
+                series = SERIES[place]
+                axes.annotate(
+                    "",
+                    (x, y),
+                    (0, 0),
+                    arrowprops={"arrowstyle": "->", "color": series["color"], "linewidth": 1.6, "shrinkB": 0},
+                )
+                axes.annotate(str(place), (1.12 * x, 1.12 * y), ha="center", va="center", color=series["color"])
+            angle = torch.linspace(0, 2 * torch.pi, 200)
+            length = float(vector.norm())
+            axes.plot(length * angle.cos(), length * angle.sin(), color=INK, linewidth=0.7, linestyle=":")
+            axes.plot([0, vector[0, 0]], [0, vector[0, 1]], color=INK, linewidth=1.0, linestyle="--")
+            axes.set(title=title, xlim=(-2.9, 3.1), ylim=(-2.4, 2.7), xlabel="first channel")
+            axes.set_aspect("equal")
+            axes.grid()
+        panels[0].set_ylabel("second channel")
+        svg = to_svg(figure)
+    return Figure(
+        "arrows",
+        svg,
+        caption="The same vector (dashed) at positions 0 to 4. Added, a sinusoid changes its length and its direction; RoPE "
+        "turns it and keeps its tip on the dotted circle.",
+        alt="Two planes with five numbered arrows each. Left they have different lengths, right all end on one "
+        "circle, a radian "
+        "apart.",
+    )
 
 
 def _norm_picture(turn: Place, added: Place, x: Tensor) -> Figure:

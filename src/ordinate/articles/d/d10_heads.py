@@ -34,7 +34,7 @@ CLAIM = Claim(
         "keys and values and makes it much smaller, grouped-query attention lies between; as in Llama's code."
     ),
     setup="same",
-    setup_detail="the article's listing of Llama's attention, with plain linear layers for the parallel ones",
+    setup_detail="Llama's shape against the implementation in transformers where it is installed",
     varies="the number of key-value heads, of 32 query heads",
     band=(
         "bytes a token in proportion to the key-value heads, exactly; one head a group equals torch's multi-head layer to 1e-12"

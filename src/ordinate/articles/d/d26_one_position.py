@@ -1,0 +1,139 @@
+"""D26. The article: the values of one position over the dimensions, and how they are added to an embedding.
+
+What varies is the dimension. At position 10 sines and cosines alternate; where a wave is slow beside the position, sines stay
+near 0 and cosines near 1. The dimension from which that holds depends on the width d, which the article does not name: with
+10 / 10000^(j/d) < 0.1 it is j > d/2. The formula is that of Vaswani et al. 2017, arXiv 1706.03762, section 3.5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ordinate.lab.claim import Claim, Inputs
+from ordinate.lab.figures import SERIES, canvas, heat_map, to_svg
+from ordinate.lab.measurement import Check, Figure, Measurement, Role, Table, Verdict
+from ordinate.position import Sinusoidal
+
+__all__ = ["CLAIM", "measure", "one_position"]
+
+CLAIM = Claim(
+    id="D26",
+    title="One position over the dimensions",
+    place="D1239-1268",
+    statement=(
+        "The i-th value of an embedding gets the i-th frequency added. At pos = 10 the values over the dimensions j jump up "
+        "and down, because sine and cosine alternate; from about the 20th dimension on they converge."
+    ),
+    remark="The article does not say how wide its encoding is. From the 20th dimension on, sines under 0.1 fit a width of 40.",
+    setup="same",
+    setup_detail="the width, which the article does not name, is 40 here",
+    varies="the dimension, and the width",
+    band="sines below 0.1 and cosines above 0.99 from the 20th dimension on, not before",
+    budget_seconds=5,
+)
+
+_POSITION, _WIDTH, _FROM = 10, 40, 20
+
+Encode = Callable[[int, Tensor], Tensor]
+
+
+def measure(inputs: Inputs) -> Measurement:
+    """Claim D26 on the encoding of the paper, and a drawn embedding."""
+    embedding = torch.randn(_WIDTH, generator=torch.Generator().manual_seed(inputs.seeds[0]), dtype=torch.float64)
+    return one_position(lambda width, positions: Sinusoidal(width).encode(positions, dtype=torch.float64), embedding)
+
+
+def one_position(encode: Encode, embedding: Tensor) -> Measurement:
+    """Claim D26 on any encoding.
+
+    Args:
+        encode: a width D and integer positions [T] to vectors [T, D].
+        embedding: [40], what the encoding is added to.
+    """
+    values = encode(_WIDTH, torch.tensor([_POSITION]))[0]
+    sines, cosines = values[0::2], values[1::2]
+    turns = int((torch.sign(values.diff())[1:] != torch.sign(values.diff())[:-1]).sum())
+    begins = {width: _converges_from(encode(width, torch.tensor([_POSITION]))[0]) for width in (_WIDTH, 64, 128, 512)}
+    checks = [
+        Check.near("dimension from which the values converge, d = 40", begins[_WIDTH], _FROM, 2),
+        Check.at_least("turns of the line over the last 20 dimensions, of 18", _turns(values[_FROM:]), 18),
+        Check.at_least("turns of the line over all dimensions, of 38", turns, 30),
+        Check.at_most(
+            "change of the embedding less the encoding", float(((embedding + values) - embedding - values).abs().max()), 1e-12
+        ),
+        Check.at_least(
+            "range of the values before they converge", float(np.ptp(values[:_FROM].numpy())), 1.0, role=Role.CONTROL
+        ),
+        Check.near("dimension from which they converge, d = 512", begins[512], 256, 4, role=Role.LIMIT),
+    ]
+    return Measurement(
+        checks=checks,
+        key_figure=f"at position 10 values converge from dimension {begins[_WIDTH]} of {_WIDTH}, and {begins[512]} of 512",
+        meaning={
+            Verdict.REPRODUCED: "The line over the dimensions jumps at every step, as sine and cosine stand beside each other, "
+            "and behind some dimension the sines stay near 0 and the cosines near 1. That dimension is no property of the "
+            f"encoding: at position 10 it is half the width, {begins[_WIDTH]} of {_WIDTH} and {begins[512]} of 512, "
+            "and it moves "
+            "on as positions grow. So the last dimensions are not idle, they are for longer texts.",
+        },
+        inputs=f"sinusoidal encoding, {_WIDTH} channels, position {_POSITION}",
+        tables=[
+            Table(
+                "Where values converge, at position 10",
+                ("width", "dimension"),
+                [(float(width), float(first)) for width, first in begins.items()],
+            ),
+        ],
+        figures=[_line(values, sines, cosines), _added(embedding, values)],
+    )
+
+
+def _turns(values: Tensor) -> int:
+    signs = torch.sign(values.diff())
+    return int((signs[1:] != signs[:-1]).sum())
+
+
+def _converges_from(values: Tensor) -> int:
+    """The first dimension behind which every sine is below 0.1 and every cosine above 0.99."""
+    away = (values[0::2].abs() >= 0.1) | (values[1::2] <= 0.99)
+    return 2 * (int(away.nonzero().max()) + 1) if away.any() else 0
+
+
+def _line(values: Tensor, sines: Tensor, cosines: Tensor) -> Figure:
+    with canvas(height=2.9) as (figure, axes):
+        axes.plot(values.numpy(), color="#1b1c1e", linewidth=0.7)
+        axes.plot(range(0, _WIDTH, 2), sines.numpy(), label="sine", **{**SERIES[0], "linestyle": "none"})
+        axes.plot(range(1, _WIDTH, 2), cosines.numpy(), label="cosine", **{**SERIES[1], "linestyle": "none"})
+        axes.axvline(_FROM - 0.5, color="#1b1c1e", linewidth=0.7, linestyle=":")
+        axes.set(title="The vector of position 10", xlabel="dimension j", ylabel="value")
+        axes.grid(axis="y")
+        axes.legend(loc="lower right")
+        svg = to_svg(figure)
+    return Figure(
+        "values",
+        svg,
+        caption="The encoding of position 10 over its dimensions: sine and cosine alternate, and behind the dotted line, the "
+        "20th dimension, they stay near 0 and 1.",
+        alt="A line that jumps up and down, irregularly at first, then between a row of marks that falls to 0 and one that "
+        "rises to 1.",
+    )
+
+
+def _added(embedding: Tensor, values: Tensor) -> Figure:
+    rows = np.stack([embedding.numpy(), values.numpy(), (embedding + values).numpy()])
+    with canvas(height=2.6) as (figure, axes):
+        heat_map(axes, rows, label="value", y_labels=["embedding", "encoding", "sum"], lower=-2.5, upper=2.5)
+        axes.set(title="Dimension by dimension, the encoding is added", xlabel="dimension")
+        axes.xaxis.set_label_position("top")
+        axes.xaxis.tick_top()
+        svg = to_svg(figure)
+    return Figure(
+        "added",
+        svg,
+        caption="An embedding, the encoding of position 10, and their sum, which is what enters the first layer.",
+        alt="Three rows of forty coloured cells; each cell of the last row is the sum of the two above it.",
+    )
