@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import date
 from importlib import import_module
 
 import pytest
 
 from ordinate.articles.sentence import SENTENCE
-from ordinate.lab.catalogue import read_claims
+from ordinate.lab.catalogue import full_results, read_claims
 from ordinate.lab.claim import Claim
+from ordinate.lab.measurement import Verdict
 
 CLAIMS = read_claims("ordinate.articles")
 
@@ -27,3 +29,14 @@ def test_every_record_is_complete_and_read_as_it_runs(claim: Claim) -> None:
 def test_the_articles_have_fifty_one_claims() -> None:
     letters = [claim.id[0] for claim in CLAIMS]
     assert [letters.count(letter) for letter in "ABCD"] == [5, 7, 13, 26]
+
+
+def test_stored_long_results_belong_to_claims_and_are_dated() -> None:
+    stored = full_results("ordinate.articles")
+    assert set(stored) <= {claim.id for claim in CLAIMS}
+    for result in stored.values():
+        assert result["verdict"] in set(Verdict)
+        assert date.fromisoformat(result["date"])
+        assert result["key_figure"]
+        assert result["minutes"] > 0
+        assert result["machine"]
