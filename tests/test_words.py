@@ -30,9 +30,9 @@ TEXT = re.compile(
 FINE = re.compile(r"\b(power law|square law|scaling laws?|law of large numbers)\b", re.IGNORECASE)
 
 TO_DO = {
-    "README.md", "articles", "attention", "attention.md", "cli", "cli/logic", "frequencies",
+    "README.md", "articles", "attention", "attention.md", "cli", "cli/logic",
     "golden.md", "inspect-schema.md", "inspect.md", "inspection", "lab", "lab.md", "logic", "position",
-    "spec.py", "sweep", "sweep.md", "verify",
+    "sweep", "sweep.md", "verify",
     "verify-peers.md", "verify-proof.md",
 }  # fmt: skip
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ordinate.arguments import did_you_mean
 from ordinate.errors import ArgumentError, ArgumentTypeError
 from ordinate.frequencies import SCALINGS, Scaling
 
@@ -70,7 +71,8 @@ class PositionSpec:
             settings = dict(record["scaling"])
             rule = settings.pop("rule", None)
             if rule not in SCALINGS:
-                raise ArgumentError("scaling.rule", expected=f"one of {sorted(SCALINGS)}", got=rule, hint="spell it so")
+                near = did_you_mean(rule, SCALINGS)
+                raise ArgumentError("scaling.rule", expected=f"one of {sorted(SCALINGS)}", got=rule, hint=near)
             try:
                 scaling = SCALINGS[rule](**settings)
             except TypeError as error:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from ordinate.encodings import REGISTRY
 from ordinate.errors import ArgumentError, RefusedError, UnknownNameError
 from ordinate.position import FIRE, LearnedTable, MusicRelative, NoPosition, Rotary, ShawRelative
 from ordinate.position.catalogue import ENCODINGS as CATALOGUE
@@ -20,6 +21,7 @@ ASKED_FOR = {
 }  # fmt: skip
 
 NOT_FOR_A_ROW = {
+    **{row.name: "encoding: expected" for row in REGISTRY.values() if row.positions in ("image", "time height width")},
     **dict.fromkeys(("axial-rotary", "mixed-rotary", "sinusoidal-grid"), "positions in a row, got .*, over several axes"),
     "multimodal-rotary": "MultimodalRotary with sections",
     "learned-grid": "LearnedGrid with size",

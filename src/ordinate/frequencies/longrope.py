@@ -80,15 +80,15 @@ class LongRoPE(Settings):
 
     def __repr__(self) -> str:
         """As other scalings, with lists of divisors by their ends: they have one number a pair, some 48 or 64."""
-        shown = []
+        parts = []
         for field in fields(self):
             value = getattr(self, field.name)
             if value == field.default:
                 continue
             long = isinstance(value, Sequence) and len(value) > 16
             text = f"({value[0]:g}, {value[1]:g}, ..., {value[-1]:g}: {len(value)} divisors)" if long else repr(value)
-            shown.append(f"{field.name}={text}")
-        return f"{type(self).__name__}({', '.join(shown)})"
+            parts.append(f"{field.name}={text}")
+        return f"{type(self).__name__}({', '.join(parts)})"
 
     def inverse_frequencies(self, rotary_dim: int, base: float, length: int | None = None) -> tuple[float, ...]:
         divisors = self.long_factor if (length or 0) > self.original_context else self.short_factor
