@@ -234,3 +234,18 @@ def test_real_models_and_what_their_conversion_writes_tell_positions_alike(name:
         assert all("truncate=False" in told for _, told in moved)
     else:
         assert [where for where, _ in moved if where != "vision"] == []
+
+
+def test_layers_that_share_a_cache_are_a_difference_of_caches() -> None:
+    config = {"model_type": "gemma4_text", "hidden_size": 1536, "num_attention_heads": 8, "num_hidden_layers": 10}
+    alone, sharing = (inspect_config({**config, "num_kv_shared_layers": shared}) for shared in (0, 4))
+    result = difference(alone, sharing)
+    assert (result.positions, result.caches) == ("same", "different")
+    assert [change.aspect for change in result.changes] == ["layers with a cache of their own"]
+
+
+@pytest.mark.parametrize("tuning", [4, True])
+def test_a_temperature_that_is_switched_off_is_a_difference_of_positions(tuning: object) -> None:
+    config = {"model_type": "llama4_text", "hidden_size": 1024, "num_attention_heads": 8, "num_hidden_layers": 8}
+    on, off = (inspect_config({**config, "attn_temperature_tuning": value}) for value in (tuning, False))
+    assert difference(on, off).positions == "different"

@@ -1,4 +1,4 @@
-"""Recurrent states against the caches that transformers itself makes for small random models of every hybrid family."""
+"""Cache and states against the caches that transformers itself makes for small random models, to the byte."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ordinate.inspection import inspect_config
+from ordinate.inspection import estimate_memory, inspect_config
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
@@ -53,7 +53,22 @@ FAMILIES: dict[str, dict[str, Any]] = {
     "nemotron_h": {"num_hidden_layers": 3, "hybrid_override_pattern": "M*-", "mamba_num_heads": 8, "mamba_head_dim": 16},
     "lfm2": {"num_hidden_layers": 4, "full_attn_idxs": [1]},
     "zaya": {"num_hidden_layers": 2},
+    "llama": {"num_hidden_layers": 2},
+    "mistral": {"num_hidden_layers": 2, "sliding_window": 4},
+    "gemma3_text": {"num_hidden_layers": 6, "head_dim": 16, "sliding_window": 4},
+    "deepseek_v3": {
+        "num_hidden_layers": 2,
+        "first_k_dense_replace": 2,
+        "n_routed_experts": 2,
+        "num_experts_per_tok": 1,
+        "n_group": 1,
+        "topk_group": 1,
+        "moe_intermediate_size": 32,
+        **LATENT,
+        "q_lora_rank": 16,
+    },
 }
+EVERYDAY = ("qwen3_5_text", "mamba2", "lfm2", "mistral")
 
 
 def measured(model_type: str, settings: dict[str, Any], tokens: int) -> int:
@@ -74,13 +89,14 @@ def measured(model_type: str, settings: dict[str, Any], tokens: int) -> int:
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("model_type", FAMILIES)
-def test_the_cache_of_a_hybrid_has_the_bytes_that_the_config_says(model_type: str) -> None:
+@pytest.mark.parametrize(
+    "model_type", [pytest.param(name, marks=() if name in EVERYDAY else pytest.mark.slow) for name in FAMILIES]
+)
+def test_the_cache_of_a_model_has_the_bytes_that_the_estimate_says(model_type: str) -> None:
     settings = {**SMALL, **FAMILIES[model_type]}
-    cache = inspect_config({"model_type": model_type, "dtype": "bfloat16", **settings}).cache
-    assert cache is not None
-    assert not cache.at_least
-    assert cache.bytes_at(7) == measured(model_type, settings, 7)
+    estimate = estimate_memory({"model_type": model_type, "dtype": "bfloat16", **settings}, context=7)
+    assert all(item.size is not None for item in estimate.items if item.group in ("cache", "state"))
+    assert estimate.size_of("cache") + estimate.size_of("state") == measured(model_type, settings, 7)
 
 
 def test_until_a_state_is_known_the_total_is_a_lower_bound() -> None:

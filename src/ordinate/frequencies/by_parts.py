@@ -88,7 +88,8 @@ class YaRN(Settings):
 
     @property
     def softmax_factor(self) -> float:
-        return self._magnitude(self.mscale_all_dim or 0.0) ** 2
+        magnitude = self._magnitude(self.mscale_all_dim or 0.0)
+        return magnitude * magnitude
 
 
 @dataclass(frozen=True, repr=False)

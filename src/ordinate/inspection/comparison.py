@@ -177,9 +177,16 @@ def _compare_parts(a: Part, b: Part, agreement: list[Agreement]) -> Iterator[Cha
             continue
         yield from _compare_layers(where, one, two, (a, b), agreement)
     yield from _compare_values(f"{a.name}", "layers", a.num_layers, b.num_layers, ("cache",))
+    yield from _compare_values(f"{a.name}", "layers with a cache of their own", *map(_caching, (a, b)), ("cache",))
     for aspect in ("trained", "claimed"):
         values = getattr(a.contexts, aspect), getattr(b.contexts, aspect)
         yield from _compare_values(a.name, f"{aspect} context", *values, ("context",))
+
+
+def _caching(part: Part) -> Value:
+    """How many layers keep keys and values: those that read an earlier layer's cache keep none."""
+    groups = () if part.cache is None else part.cache.groups
+    return Value(sum(group.layers for group in groups if group.width), "derived", "layers that keep keys and values")
 
 
 _BOTH: tuple[Effect, ...] = ("positions", "cache")

@@ -147,7 +147,7 @@ class Rotation:
             return None
         try:
             frequencies = inverse_frequencies(self.schedule_dim, self.base.value, scaling, length)
-        except (OrdinateError, ArithmeticError):  # the finding that says why is made where the setting was read
+        except (OrdinateError, ArithmeticError, ValueError):  # the finding that says why is made where the setting was read
             return None
         return frequencies if all(map(math.isfinite, frequencies)) else None
 

@@ -49,7 +49,10 @@ def test_the_longest_context_and_the_most_sequences_are_the_last_that_fit(engine
         assert estimate_memory(LLAMA, engine=engine, **more).total > 20 * 2**30  # type: ignore[arg-type]
     assert estimate.fits(1000).fits is False
     assert estimate.fits(1000).context == 0
-    assert estimate.fits(20 * 2**30).fits is None  # the weights are unknown
+    assert estimate.fits(20 * 2**30).fits is True
+    unknown = estimate_memory({**LLAMA, "model_type": "xverse"}, context=4096, engine=engine)
+    assert unknown.at_least
+    assert unknown.fits(20 * 2**30).fits is None
 
 
 def test_keys_and_values_may_be_of_two_types() -> None:

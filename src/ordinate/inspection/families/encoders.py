@@ -111,6 +111,7 @@ DEBERTA = encoder(
     disentangled(when=flagged("relative_attention")),
     learned(*ROWS, when=flagged("position_biased_input")),
 )
+BINS = fixed("t5-bucket", "scores", "buckets of distances in the text (rel_pos_bins) and between boxes (rel_2d_pos_bins)")
 BOXES = learned_axes("max_2d_position_embeddings", note="one table each for x, y, height and width of a token's box")
 
 ENCODERS: dict[str, Family] = {
@@ -146,6 +147,9 @@ ENCODERS: dict[str, Family] = {
     ),
     **_alike("layoutlm", encoder(learned(*ROWS), BOXES)),
     "lilt": encoder(learned(*ROWS, skipped=2), BOXES),
+    **_alike("layoutlmv2 layoutxlm", encoder(learned(*ROWS), BOXES, BINS)),
+    "layoutlmv3": encoder(learned(*ROWS, skipped=2), BOXES, BINS),
+    "vilt": encoder(learned(*ROWS), fixed("learned", "input", "image tokens: a table over the patches of image_size")),
     **_alike("deberta deberta-v2", DEBERTA),
     "funnel": encoder(transformer_xl(note="relative sinusoids, shortened with the stream")),
     "xlnet": encoder(transformer_xl("half", note="both directions under attn_type bi; no longest length"), claimed=()),
@@ -188,6 +192,16 @@ ENCODERS: dict[str, Family] = {
         attention=multi_head(DECODER_HEADS),
     ),
     **_alike("canary_decoder", encoder(sinusoidal("interleaved", "vaswani", limit=ROWS), causal=True)),
+    "cpmant": encoder(
+        buckets(
+            bidirectional=True,
+            every_layer=False,
+            count=("position_bias_num_buckets",),
+            distance=("position_bias_max_distance",),
+        ),
+        causal=True,
+        claimed=("max_length", "max_position_embeddings"),
+    ),
     # an encoder and a decoder
     **_alike("bart mbart plbart mvp", BART),
     **_alike("blenderbot blenderbot-small bigbird_pegasus", pair((learned(*ROWS),), (learned(*ROWS),))),
@@ -197,6 +211,23 @@ ENCODERS: dict[str, Family] = {
         claimed=("max_encoder_position_embeddings",),
     ),
     **_alike("marian pegasus", MARIAN),
+    "speech_to_text": pair(
+        (sinusoidal("half", "tensor2tensor", offset=2),),
+        (sinusoidal("half", "tensor2tensor", offset=2),),
+        claimed=("max_source_positions",),
+    ),
+    "speecht5": pair(
+        (
+            shaw(reach=("encoder_max_relative_position",)),
+            fixed("conv", "input", "speech: a convolution over neighbours and sinusoids; text: scaled sinusoids"),
+        ),
+        (fixed("sinusoidal", "input", "scaled sinusoids"),),
+        claimed=("max_speech_positions",),
+    ),
+    **_alike(
+        "time_series_transformer informer autoformer",
+        pair((sinusoidal("half", "vaswani"),), (sinusoidal("half", "vaswani"),), claimed=("context_length",)),
+    ),
     "pegasus_x": pair((sinusoidal("half", "tensor2tensor"),), (sinusoidal("half", "tensor2tensor"),)),
     **_alike("m2m_100 nllb-moe", M2M),
     "fsmt": pair((sinusoidal("half", "tensor2tensor", offset=2),), (sinusoidal("half", "tensor2tensor", offset=2),)),

@@ -170,7 +170,25 @@ PERCEPTION: dict[str, Family] = {
         "resnet regnet convnext convnextv2 bit efficientnet mobilenet_v1 mobilenet_v2 dinov3_convnext hgnet_v2 poolformer "
         "focalnet swiftformer rt_detr_resnet superpoint textnet dac encodec univnet "
         "pp_lcnet pp_lcnet_v3 pp_lcnet_v4 uvdoc uvdoc_backbone speecht5_hifigan fastspeech2_conformer_hifigan segformer "
-        "qwen2_5_omni_bigvgan",
+        "qwen2_5_omni_bigvgan glpn cvt pvt_v2 mobilevit mobilevitv2",
         NO_POSITIONS,
+    ),
+    "levit": tower(
+        fixed("learned", "scores", "a learned bias for each displacement, in each stage"),
+        layers=(),
+        hidden=(),
+        attention=NO_HEADS,
+    ),
+    "pvt": tower(fixed("learned", "input", "a learned table in each stage"), layers=(), hidden=(), attention=NO_HEADS),
+    "dinat": tower(
+        fixed("learned", "scores", "a learned bias for each displacement inside a neighbourhood"),
+        layers=(),
+        hidden=("embed_dim",),
+        attention=NO_HEADS,
+    ),
+    **_alike(
+        "sam_prompt_encoder sam_hq_prompt_encoder sam2_prompt_encoder sam2_video_prompt_encoder edgetam_prompt_encoder "
+        "edgetam_video_prompt_encoder sam3_tracker_prompt_encoder sam3_tracker_video_prompt_encoder",
+        tower(fixed("fourier", "input", "sines of random projections of a point's coordinates"), layers=(), attention=NO_HEADS),
     ),
 }

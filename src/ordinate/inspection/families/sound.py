@@ -105,6 +105,16 @@ SOUND: dict[str, Family] = {
         WHISPER_ENCODER,
     ),
     **_alike("voxtral_realtime_encoder", tower(rope(RotaryRule("half")), name="audio", pattern=all_windowed)),
+    "qwen3_asr_encoder": WHISPER_ENCODER,
+    "audio-spectrogram-transformer": tower(
+        fixed("learned", "input", "a learned table over the patches of the spectrogram, after two class tokens"), name="audio"
+    ),
+    "timesfm": tower(sinusoidal("half", "tensor2tensor"), name="time series"),
+    "patchtst": tower(
+        fixed("sinusoidal", "input", "sines over patches, or a random table where positional_encoding_type says so"),
+        name="time series",
+        layers=("num_hidden_layers",),
+    ),
     "seamless_m4t": Family(
         unknown="its speech and text stacks encode position in different ways that the row does not tell apart"
     ),
