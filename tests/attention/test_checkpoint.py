@@ -1,5 +1,6 @@
-"""Checkpoints that transformers saved give the same logits here; what is wrong with one is told whole."""
+"""Checkpoints that transformers saved give the same logits here; all that is wrong with one is named."""
 
+import copy
 import json
 
 import pytest
@@ -39,6 +40,30 @@ def test_one_file_or_many_and_any_dtype_give_the_same_model(family, tmp_path):
         assert torch.equal(here, there), name
     wide = Decoder.from_pretrained(tmp_path / "one", dtype=torch.float64)
     assert wide(IDS).dtype is torch.float64
+
+
+@pytest.mark.parametrize("family", ["llama", "llama-tied"])
+def test_wide_weights_are_laid_out_for_single_tokens_and_nothing_else_notices(family, tmp_path):
+    model = theirs(family, tmp_path)
+    ours = Decoder.from_pretrained(tmp_path)
+    head = ours.embedding.weight if ours.head is None else ours.head.weight
+    assert (head.shape, head.stride()) == ((99, 64), (1, 99))
+    state = ours.state_dict()
+    assert all(tensor.is_contiguous() for tensor in state.values())
+    save_file(state, tmp_path / "saved.safetensors")
+    again = copy.deepcopy(ours)
+    again.load_state_dict(load_file(tmp_path / "saved.safetensors"))
+    optimiser = torch.optim.AdamW(again.parameters(), lr=1e-3, fused=True)
+    losses = []
+    for _ in range(3):
+        loss = torch.nn.functional.cross_entropy(again(IDS[:, :-1]).flatten(0, 1), IDS[:, 1:].flatten())
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+        losses.append(float(loss.detach()))
+    assert losses[2] < losses[0]
+    want = torch.nn.functional.cross_entropy(model(IDS[:, :-1]).logits.flatten(0, 1), IDS[:, 1:].flatten())
+    assert losses[0] == pytest.approx(float(want.detach()), rel=1e-4)
 
 
 def test_the_config_decides_scalings_and_windows(tmp_path):
