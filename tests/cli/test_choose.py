@@ -31,7 +31,9 @@ def test_json_is_the_whole_answer() -> None:
     ("words", "said"),
     [
         ((), "--trained, --needed: expected both lengths"),
-        (("--trained", "0", "--needed", "5"), "--trained: expected at least 1 token"),
+        (("--trained", "0", "--needed", "5"), "--trained: expected an integer of at least 1"),
+        (("--case", "poetry"), "--case: expected one of"),
+        (("--case", "audio", "--trained", "5"), "a case, or lengths"),
         (("--trained", "5", "--needed", "5", "--need", "speed"), "--need: expected one of"),
         (("--trained", "5", "--needed", "5", "--results", "no such folder"), "--results: expected a folder of a sweep"),
     ],
@@ -40,3 +42,8 @@ def test_wrong_use_is_one_line_and_exit_2(words: tuple[str, ...], said: str) -> 
     done = choose(*words)
     assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
     assert said in done.stderr
+
+
+def test_a_case_needs_no_lengths() -> None:
+    answer = json.loads(choose("--case", "grammar", "--json").stdout)
+    assert "grammar itself was not measured" in answer["reasons"][0]

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from ordinate.errors import ArgumentError
-from ordinate.sweep.advice import Measured, Question, advise, measured
+from ordinate.sweep.advice import CASES, Measured, Question, advise, advise_case, measured
 from ordinate.sweep.store import Store
 from ordinate.sweep.summary import summarise
 from ordinate.sweep.tables import to_json
@@ -116,3 +116,32 @@ def test_an_answer_does_not_wait_for_torch() -> None:
 def test_an_answer_is_plain_json(known: Measured) -> None:
     told = advise(Question(1000, 2000), known).to_dict()
     assert json.loads(json.dumps(told)) == told
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_every_case_is_answered_or_declined_with_the_reason(case: str, known: Measured) -> None:
+    answer = advise_case(case, known)
+    assert answer.advice
+    assert answer.reasons
+    declined = answer.advice.startswith(("No advice", "Ask with lengths"))
+    assert declined or answer.measured, "advice rests on a measurement"
+    assert declined == (case in ("images", "audio", "long-context", "fine-tuning"))
+
+
+def test_a_case_at_one_length_quotes_the_table_and_says_where_the_article_differs(known: Measured) -> None:
+    fixed = advise_case("fixed-length", known)
+    assert fixed.advice == "rope, alibi: best on text at the trained length, within two spreads of each other."
+    assert fixed.measured[0] == "text, bits per byte, at 64 tokens: rope 2.50 (2 of 2 seeds); alibi 2.50 (2 of 2 seeds)"
+    assert fixed.article.endswith("these measurements are against it")
+    grammar = advise_case("grammar", known)
+    assert grammar.advice.startswith("One of rope, shaw:")
+    assert "not by none" in grammar.measured[0]
+    with pytest.raises(ArgumentError, match=r"--case: .*; did you mean \"audio\""):
+        advise_case("adio", known)
+
+
+def test_the_measurements_of_the_package_are_against_a_learned_table_at_a_fixed_length() -> None:
+    answer = advise_case("fixed-length", measured())
+    assert "learned" not in answer.advice
+    assert "against it" in answer.article
+    assert "learned 3.34 (1 of 3 seeds)" in answer.measured[0]

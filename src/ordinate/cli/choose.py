@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from ordinate.sweep.advice import Question
 
 __all__ = ["choose"]
 
@@ -18,6 +21,10 @@ def choose(
         bool | None, typer.Option("--extend/--train", help="A RoPE model is trained already, or one is to be trained.")
     ] = None,
     need: Annotated[str | None, typer.Option("--need", metavar="NAME", help="text, recall or place.")] = None,
+    case: Annotated[
+        str | None,
+        typer.Option("--case", metavar="NAME", help="Instead of lengths: no-parameters, fixed-length, grammar, memory, ..."),
+    ] = None,
     cache_tokens: Annotated[
         int | None, typer.Option("--cache-tokens", metavar="N", help="Tokens whose keys and values fit; all by default.")
     ] = None,
@@ -31,25 +38,15 @@ def choose(
     In a terminal, what is left out is asked for. Exit 0, or 2 for wrong use.
     """
     from ordinate.errors import ArgumentError
-    from ordinate.sweep.advice import NEEDS, Question, advise, measured
+    from ordinate.sweep.advice import advise, advise_case, measured
 
-    asking = sys.stdin.isatty() and not as_json
-    if trained is None or needed is None:
-        if not asking:
-            raise ArgumentError(
-                "--trained, --needed", expected="both lengths", got="not both", hint="for example --trained 2048 --needed 8192"
-            )
-        trained = trained or typer.prompt("Tokens of a row in training", type=int, err=True)
-        needed = needed or typer.prompt("Tokens the model shall run at", type=int, err=True)
-    if extend is None:
-        extend = typer.confirm("Is a RoPE model trained already", default=False, err=True) if asking else False
-    if need is None:
-        options = "; ".join(f"{name}: {what}" for name, what in NEEDS.items())
-        need = typer.prompt(f"What is needed most ({options})", default="text", err=True) if asking else "text"
-    if cache_tokens is None and asking:
-        cache_tokens = typer.prompt("Tokens whose cache fits", default=needed, type=int, err=True)
-    question = Question(trained, needed, extend=extend, need=need, cache_tokens=cache_tokens)
-    answer = advise(question, measured(results))
+    if case is not None:
+        if trained is not None or needed is not None:
+            raise ArgumentError("--case, --trained, --needed", expected="a case, or lengths", got="both")
+        answer = advise_case(case, measured(results))
+    else:
+        asking = sys.stdin.isatty() and not as_json
+        answer = advise(_question(trained, needed, extend, need, cache_tokens, asking=asking), measured(results))
     if as_json:
         from ordinate.cli.tables import answer_json
 
@@ -70,3 +67,25 @@ def choose(
         for number, line in enumerate(lines):
             table.add_row(Text("" if number else title, style="bold"), Text(line))
     show(Text(answer.advice, style="bold"), table)
+
+
+def _question(
+    trained: int | None, needed: int | None, extend: bool | None, need: str | None, cache_tokens: int | None, *, asking: bool
+) -> Question:
+    """The question; what is left out is asked for where somebody is `asking`."""
+    from ordinate.errors import ArgumentError
+    from ordinate.sweep.advice import NEEDS, Question
+
+    if trained is None or needed is None:
+        if not asking:
+            raise ArgumentError("--trained, --needed", expected="both lengths", hint="for example --trained 2048 --needed 8192")
+        trained = trained or typer.prompt("Tokens of a row in training", type=int, err=True)
+        needed = needed or typer.prompt("Tokens the model shall run at", type=int, err=True)
+    if extend is None:
+        extend = typer.confirm("Is a RoPE model trained already", default=False, err=True) if asking else False
+    if need is None:
+        options = "; ".join(f"{name}: {what}" for name, what in NEEDS.items())
+        need = typer.prompt(f"What is needed most ({options})", default="text", err=True) if asking else "text"
+    if cache_tokens is None and asking:
+        cache_tokens = typer.prompt("Tokens whose cache fits", default=needed, type=int, err=True)
+    return Question(trained, needed, extend=extend, need=need, cache_tokens=cache_tokens)

@@ -7,6 +7,7 @@ machine and the versions they come from. An answer that no record supports says 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
@@ -21,13 +22,24 @@ from ordinate.sweep.store import Store
 from ordinate.sweep.summary import summarise
 from ordinate.sweep.tables import to_json
 
-__all__ = ["NEEDS", "Answer", "Measured", "Question", "advise", "measured"]
+__all__ = ["CASES", "NEEDS", "Answer", "Measured", "Question", "advise", "advise_case", "measured"]
 
 NEEDS = {
     "text": "the next word is mostly decided by what is near",
     "recall": "single facts far back must be found by what they say",
     "place": "what matters is how far back something is",
 }
+CASES = {
+    "no-parameters": "an encoding without parameters",
+    "fixed-length": "rows never longer than in training",
+    "grammar": "what matters is the distance between words",
+    "memory": "relative positions at no cost in memory",
+    "long-context": "rows longer than in training",
+    "fine-tuning": "a trained model is to be changed",
+    "images": "patches of an image",
+    "audio": "frames of sound",
+}
+"""Cases that the articles give advice for, beside the questions about lengths."""
 _TASKS = {"text": "text", "recall": "lookup", "place": "k-back"}
 _ARTICLE = {
     "rope": "the article's advice: RoPE for longer sequences",
@@ -154,6 +166,116 @@ def advise(question: Question, known: Measured) -> Answer:
     if question.extend:
         return _for_a_trained_model(question, quotes)
     return _for_a_new_model(question, known, quotes)
+
+
+def advise_case(case: str, known: Measured) -> Answer:
+    """The advice for one of `CASES`, from what was measured; where nothing was measured it says so and advises nothing.
+
+    Raises:
+        ArgumentError: an unknown case.
+
+    >>> advise_case("audio", Measured([], "nothing")).advice
+    'No advice: nothing about sound was measured here.'
+    """
+    if case not in CASES:
+        raise ArgumentError("--case", expected=f"one of {', '.join(CASES)}", got=case, hint=did_you_mean(case, CASES))
+    if case in ("no-parameters", "fixed-length"):
+        return _at_the_trained_length(case, known)
+    if case == "grammar":
+        return _by_distance(known)
+    if case == "memory":
+        return Answer(
+            "RoPE, or a bias that depends on the distance alone: neither keeps anything for each pair of tokens.",
+            (
+                "RoPE turns queries and keys before they are cached, so a cache holds no position at all",
+                "a vector for each distance (Shaw, Music Transformer) is a term for each pair of tokens",
+            ),
+            ("the sweep measures no memory: `ordinate lab C6` does",),
+            ("Shaw et al. 2018, arXiv 1803.02155", "Su et al. 2021, arXiv 2104.09864: RoPE"),
+            "",
+        )
+    if case in ("long-context", "fine-tuning"):
+        option = "--extend" if case == "fine-tuning" else "--train"
+        return Answer(
+            f"Ask with lengths: `ordinate choose --trained N --needed M {option}`.",
+            ("how far past its training a model is to run decides, and at one length nothing here can be said",),
+            (),
+            (),
+            "the article names RoPE for longer sequences and ALiBi where extrapolation comes first, without lengths",
+        )
+    what = {"images": "images", "audio": "sound"}[case]
+    papers = {
+        "images": ("Heo et al. 2024, arXiv 2403.13298: rotary encodings in vision transformers",),
+        "audio": (),
+    }[case]
+    return Answer(
+        f"No advice: nothing about {what} was measured here.",
+        ("the sweep trains on rows of tokens alone",)
+        + (("`axial-rotary`, `mixed-rotary` and `sinusoidal-grid` are there to be tried",) if case == "images" else ()),
+        (),
+        papers,
+        "",
+    )
+
+
+def _at_the_trained_length(case: str, known: Measured) -> Answer:
+    """Which encodings are best on text at the training length, among all or among those without parameters."""
+    table = known.table("text")
+    free = ("none", "sinusoidal", "alibi", "rope", "xpos")
+    article = {
+        "no-parameters": ("sinusoidal", "the article's advice: the sinusoid as a baseline without parameters"),
+        "fixed-length": ("learned", "the article's advice: a learned table where the length is fixed"),
+    }[case]
+    points = {}
+    for line in () if table is None else table["encodings"]:
+        here = line["lengths"][str(table["train_length"])]["last"]
+        if here is not None and (case == "fixed-length" or line["encoding"] in free):
+            points[line["encoding"]] = here
+    if table is None or not points:
+        return Answer("No advice: nothing about text was measured.", ("run `ordinate sweep --task text`",), (), (), article[1])
+    seeds = max(point["seeds"] for point in points.values())
+    reliable = {name: point for name, point in points.items() if point["seeds"] == seeds}  # learned with every seed
+    best = min(reliable, key=lambda name: reliable[name]["mean"])
+    tied = [name for name, point in reliable.items() if _tie(points[best], point)]
+    quote = "; ".join(f"{name} {point['mean']:.2f} ({point['seeds']} of {seeds} seeds)" for name, point in points.items())
+    agrees = article[0] in tied
+    return Answer(
+        f"{', '.join(tied)}: best on text at the trained length, within two spreads of each other."
+        if len(tied) > 1
+        else f"{best}: best on text at the trained length, by more than two spreads.",
+        ("at the trained length scores are mostly speed of learning, so a longer training may change the order",),
+        (f"text, {table['unit']}, at {table['train_length']} tokens: {quote}", f"measured: {known.source}; {table['model']}"),
+        (),
+        "" if agrees else f"{article[1]}; these measurements are against it",
+    )
+
+
+def _by_distance(known: Measured) -> Answer:
+    table = known.table("k-back")
+    article = "the article's advice: relative positions or RoPE where grammar goes by distance"
+    if table is None:
+        return Answer("No advice: nothing about places was measured.", ("run `ordinate sweep --task k-back`",), (), (), article)
+    learned = [one["encoding"] for one in table["encodings"] if one["lengths"][str(table["train_length"])]["last"] is not None]
+    others = [one["encoding"] for one in table["encodings"] if one["encoding"] not in learned]
+    return Answer(
+        f"One of {', '.join(learned)}: these learned to look a fixed distance back." if learned else "None of those measured.",
+        ("asked was the token a fixed number of places ago; grammar itself was not measured",),
+        (
+            f"k-back at {table['train_length']} tokens: learned by {', '.join(learned) or 'none'}; in the same steps not by "
+            f"{', '.join(others) or 'none'}",
+            f"measured: {known.source}; {table['model']}",
+        ),
+        (),
+        "" if "rope" in learned or "shaw" in learned else article,
+    )
+
+
+def _tie(best: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether two means lie within two spreads of both together; with a single seed everything ties."""
+    if best["spread"] is None or other["spread"] is None:
+        return True
+    apart: float = abs(best["mean"] - other["mean"])
+    return apart <= 2 * math.hypot(best["spread"], other["spread"]) / math.sqrt(2)
 
 
 def _for_a_small_cache(question: Question, quotes: tuple[str, ...]) -> Answer:
