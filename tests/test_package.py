@@ -3,7 +3,6 @@
 import ast
 import doctest
 import importlib
-import json
 import pickle
 import pkgutil
 import re
@@ -184,39 +183,52 @@ def help_of(*command: str) -> str:
     return result.stdout
 
 
-def test_commands_in_the_readme_run(tmp_path):
-    """In an empty folder that holds the one file they speak of. Exit 1 (findings) is an answer, 2 is not."""
+def test_commands_in_the_readme_run(tmp_path, monkeypatch):
+    """In a folder that holds the one file they speak of. Exit 1 (findings) is an answer, 2 is not."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "model.json").write_text((ROOT / "docs" / "examples" / "model.json").read_text())
     examples = commands(ROOT / "README.md", "ordinate")
     assert examples
-    (tmp_path / "config.json").write_text(json.dumps(LLAMA))
     for words in examples:
-        done = subprocess.run([sys.executable, "-m", *words], cwd=tmp_path, capture_output=True, text=True, timeout=240)
-        assert done.returncode in (0, 1), f"{shlex.join(words)}\n{done.stderr}"
-        assert done.stdout, shlex.join(words)
+        result = CliRunner().invoke(app, words[1:])
+        assert result.exit_code in (0, 1), f"{shlex.join(words)}\n{result.stderr}"
+        assert result.output, shlex.join(words)
 
 
-LLAMA = {
-    "architectures": ["LlamaForCausalLM"],
-    "model_type": "llama",
-    "hidden_size": 4096,
-    "num_attention_heads": 32,
-    "num_key_value_heads": 8,
-    "num_hidden_layers": 32,
-    "max_position_embeddings": 131072,
-    "rope_theta": 500000.0,
-    "rope_scaling": {
-        "rope_type": "llama3",
-        "factor": 8.0,
-        "low_freq_factor": 1.0,
-        "high_freq_factor": 4.0,
-        "original_max_position_embeddings": 8192,
-    },
-}
+def test_the_readme_shows_what_the_commands_print(monkeypatch):
+    monkeypatch.chdir(ROOT / "docs" / "examples")
+    shown = re.findall(r"^```console\n\$ ordinate (.*)\n((?:.*\n)*?)```", (ROOT / "README.md").read_text(), re.MULTILINE)
+    assert len(shown) > 3
+    for command, printed in shown:
+        assert CliRunner().invoke(app, shlex.split(command)).stdout == printed, command
 
 
-def test_the_tree_in_the_readme_is_true():
-    tree = next(block for block in blocks(ROOT / "README.md", "text") if "src/ordinate/" in block)
-    for line in tree.splitlines():
-        match = re.match(r"^( *)(\S+)", line)
-        if match and match[2].endswith((".py", "/")) and "src/ordinate" not in match[2]:
-            assert list(SOURCE.rglob(match[2].rstrip("/"))), f"README names {match[2]}"
+def test_the_japanese_readme_has_the_same_blocks_and_links():
+    english, japanese = (ROOT / name for name in ("README.md", "README.ja.md"))
+    for language in ("sh", "python", "console", "text"):
+        assert blocks(japanese, language) == blocks(english, language)
+    links = [
+        sorted(set(re.findall(r"\]\(([^)]+)\)", path.read_text())) - {"README.md", "README.ja.md"})
+        for path in (english, japanese)
+    ]
+    assert links[0] == links[1]
+    assert len(re.findall(r"^## ", english.read_text(), re.MULTILINE)) == len(
+        re.findall(r"^## ", japanese.read_text(), re.MULTILINE)
+    )
+
+
+@pytest.mark.parametrize(
+    "path", [*DOCUMENTS, ROOT / "README.ja.md", ROOT / "DESIGN.md", ROOT / "CONTRIBUTING.md"], ids=lambda path: path.name
+)
+def test_links_between_documents_lead_somewhere(path):
+    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", path.read_text()):
+        assert target.startswith(("http://", "https://")) or (path.parent / target).exists(), target
+
+
+def test_the_layout_in_the_design_names_every_package_and_no_other():
+    (layout,) = (block for block in blocks(ROOT / "DESIGN.md", "text") if "articles/" in block)
+    named = set(re.findall(r"^([a-z_]+)/|  ([a-z_]+)/(?= )", layout, re.MULTILINE))
+    first_columns = {name for pair in named for name in pair if name}
+    packages = {path.name for path in SOURCE.iterdir() if path.is_dir() and (path / "__init__.py").exists()}
+    assert packages - first_columns <= {"embedded"}
+    assert first_columns <= packages
