@@ -48,7 +48,7 @@ def _report(result: Difference) -> list[RenderableType]:
     from rich.markup import escape
     from rich.text import Text
 
-    from ordinate.cli.tables import grid, told, whence
+    from ordinate.cli.tables import format_known, format_source, grid
 
     verdicts = grid("", "", header=False)
     verdicts.add_row("a", escape(result.a))
@@ -62,7 +62,7 @@ def _report(result: Difference) -> list[RenderableType]:
         table = grid("where", "what", "a", "b", "touches")
         for change in result.changes:
             sides = [
-                "[dim]nothing of the kind[/]" if value is None else f"{told(value)}\n{whence(value)}"
+                "[dim]nothing of the kind[/]" if value is None else f"{format_known(value)}\n{format_source(value)}"
                 for value in (change.a, change.b)
             ]
             table.add_row(escape(change.where), change.aspect, *sides, ", ".join(change.effects))

@@ -20,7 +20,7 @@ def explore(
     port: Annotated[int, typer.Option("--port", metavar="N", min=0, max=65535, help="Of the server; 0 takes a free one.")] = 0,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")] = True,
 ) -> None:
-    """Show how positions are told, in one page: frequencies, scalings, biases, memory, a circuit, a two-sided network.
+    """Show how encodings work, in one page: frequencies, scalings, biases, memory, a circuit, a two-sided network.
 
     Without --out the page is served on this machine alone until Ctrl-C. Exit 0, or 2 for wrong use.
     """

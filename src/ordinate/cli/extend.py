@@ -54,7 +54,7 @@ def extend(
 
     for option, value, allowed in (("--method", method, METHODS), ("--dialect", dialect, DIALECTS)):
         if value is not None and value not in allowed:
-            raise ArgumentError(option, expected=f"one of {', '.join(allowed)}", got=value, hint="spell it so")
+            raise ArgumentError(option, expected=f"one of {', '.join(allowed)}", got=value)
     length = token_count(to, "--to")
     start = None if trained is None else token_count(trained, "--trained")
     document = read_document(file)
@@ -79,7 +79,7 @@ def _only(extension: Extension, dialect: str) -> str:
     spelling = next((each for each in extension.spellings if each.dialect == dialect), None)
     if spelling is None or spelling.refused:
         got = "flags only: this is a GGUF file" if spelling is None else spelling.refused
-        raise RefusedError("--dialect", expected=f"an edit that {dialect} can say", got=got, hint="choose another dialect")
+        raise RefusedError("--dialect", expected=f"an edit that {dialect} can say", got=got)
     return spelling.text
 
 
@@ -101,7 +101,7 @@ def _report(extension: Extension) -> list[RenderableType]:
     from rich.markup import escape
     from rich.text import Text
 
-    from ordinate.cli.tables import bytes_of, findings_table, grid
+    from ordinate.cli.tables import findings_table, format_bytes, grid
 
     def heading(text: str) -> Text:
         return Text.from_markup(f"\n[bold]{text}[/]")
@@ -118,7 +118,7 @@ def _report(extension: Extension) -> list[RenderableType]:
     top.add_row(f"at {extension.length:,} tokens", needs[extension.assessment.need])
     top.add_row("", escape(extension.assessment.why))
     if extension.cache_bytes is not None:
-        top.add_row("cache of one sequence", bytes_of(extension.cache_bytes))
+        top.add_row("cache of one sequence", format_bytes(extension.cache_bytes))
     parts: list[RenderableType] = [top]
     if extension.assessment.options:
         table = grid("method", "suits", "why", "tuning it usually needs")
@@ -147,7 +147,7 @@ def _report(extension: Extension) -> list[RenderableType]:
 def _frequencies(extension: Extension) -> RenderableType:
     import math
 
-    from ordinate.cli.tables import grid, shown
+    from ordinate.cli.tables import format_value, grid
 
     frequencies = extension.to_dict()["inverse_frequencies"]
     before, after = frequencies["before"] or [], frequencies["after"] or []
@@ -158,7 +158,11 @@ def _frequencies(extension: Extension) -> RenderableType:
         ratio = before[pair] / after[pair] if after[pair] else math.inf
         wave = 2 * math.pi / after[pair] if after[pair] else math.inf
         table.add_row(
-            str(pair), shown(before[pair]), shown(after[pair]), f"{ratio:.4g}", shown(wave) if wave < math.inf else "none"
+            str(pair),
+            format_value(before[pair]),
+            format_value(after[pair]),
+            f"{ratio:.4g}",
+            format_value(wave) if wave < math.inf else "none",
         )
     return table
 

@@ -1,4 +1,4 @@
-"""`ordinate golden`: vectors that a port in any language can be held to."""
+"""`ordinate golden`: vectors that a port in any language can be checked against."""
 
 from __future__ import annotations
 
@@ -88,13 +88,13 @@ def _print(record: dict[str, Any]) -> None:
     from rich.markup import escape
     from rich.text import Text
 
-    from ordinate.cli.tables import answer, grid, shown
+    from ordinate.cli.tables import answer, format_value, grid
 
     table = grid("what", "shape", "numbers")
     for name, part in {**record["parameters"], **record["inputs"]}.items():
-        table.add_row(name, shown(part["shape"]), shown(part["data"][:6]))
+        table.add_row(name, format_value(part["shape"]), format_value(part["data"][:6]))
     for name, part in record["outputs"].items():
-        table.add_row(f"[bold]{name}[/]", shown(part["shape"]), shown(part["float64"][:6]))
+        table.add_row(f"[bold]{name}[/]", format_value(part["shape"]), format_value(part["float64"][:6]))
         tolerance = record["tolerances"][name]["float32"]
         table.add_row(
             "",

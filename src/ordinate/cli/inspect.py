@@ -104,25 +104,28 @@ def _one(inspection: Inspection) -> list[RenderableType]:
 def _summary(inspection: Inspection) -> Table:
     from rich.markup import escape
 
-    from ordinate.cli.tables import bytes_of, grid, tokens, told, whence
+    from ordinate.cli.tables import format_bytes, format_known, format_source, format_tokens, grid
 
     main, table = inspection.main, grid("", "", "", header=False)
-    table.add_row("model type", told(inspection.model_type), whence(inspection.model_type))
+    table.add_row("model type", format_known(inspection.model_type), format_source(inspection.model_type))
     table.add_row("encoding", f"[bold]{escape(inspection.kind or 'unknown')}[/]", "")
     contexts = main.contexts
-    table.add_row("trained context", tokens(contexts.trained), whence(contexts.trained))
-    table.add_row("claimed context", f"{tokens(contexts.claimed)}", whence(contexts.claimed))
+    table.add_row("trained context", format_tokens(contexts.trained), format_source(contexts.trained))
+    table.add_row("claimed context", f"{format_tokens(contexts.claimed)}", format_source(contexts.claimed))
     if contexts.relation:
         table.add_row("", f"[dim]{escape(contexts.relation)}[/]", "")
     if main.cache is not None:
-        table.add_row("cache", f"{bytes_of(main.cache.bytes_per_token.value)} a token", whence(main.cache.bytes_per_token))
+        table.add_row(
+            "cache", f"{format_bytes(main.cache.bytes_per_token.value)} a token", format_source(main.cache.bytes_per_token)
+        )
+        whole, per_value = format_bytes(main.cache.bytes_at_claimed.value), main.cache.bytes_per_value
         table.add_row(
             "",
-            f"{'at least ' if main.cache.at_least else ''}{bytes_of(main.cache.bytes_at_claimed.value)} at the claimed context",
-            whence(main.cache.bytes_per_value),
+            f"{'at least ' if main.cache.at_least else ''}{whole} at the claimed context",
+            format_source(per_value),
         )
     spent = inspection.parameters_on_position
-    table.add_row("numbers learned for position", told(spent), whence(spent))
+    table.add_row("numbers learned for position", format_known(spent), format_source(spent))
     if len(inspection.parts) > 1:
         table.add_row("parts", ", ".join(f"{part.name} ({part.kind or 'unknown'})" for part in inspection.parts), "")
     return table
@@ -137,17 +140,17 @@ def _counted(layer: LayerKind, part: Part) -> str:
 
 
 def _layer_table(layer: LayerKind, trained: int | None) -> Table:
-    from ordinate.cli.tables import grid, told, whence
+    from ordinate.cli.tables import format_known, format_source, grid
 
     table = grid("what", "value", "from")
     for encoding in layer.encodings:
         _add_encoding(table, encoding, trained)
     if layer.window_keys.value is not None or not layer.window_keys.known:
-        table.add_row("window, keys", told(layer.window_keys), whence(layer.window_keys))
+        table.add_row("window, keys", format_known(layer.window_keys), format_source(layer.window_keys))
     if layer.temperature.value is not None or not layer.temperature.known:
-        table.add_row("factor on queries", told(layer.temperature), whence(layer.temperature))
+        table.add_row("factor on queries", format_known(layer.temperature), format_source(layer.temperature))
     attention = layer.attention
-    table.add_row("attention", told(attention.sort), whence(attention.sort))
+    table.add_row("attention", format_known(attention.sort), format_source(attention.sort))
     for label, value in (
         ("query heads", attention.num_heads),
         ("key-value heads", attention.num_kv_heads),
@@ -156,68 +159,76 @@ def _layer_table(layer: LayerKind, trained: int | None) -> Table:
         ("constant state, numbers", attention.state_width),
     ):
         if value.value or not value.known:
-            table.add_row(label, told(value), whence(value))
+            table.add_row(label, format_known(value), format_source(value))
     return table
 
 
 def _add_encoding(table: Table, encoding: Encoding, trained: int | None) -> None:
     from rich.markup import escape
 
-    from ordinate.cli.tables import told, whence
+    from ordinate.cli.tables import format_known, format_source
 
-    table.add_row("encoding", f"[bold]{told(encoding.kind)}[/] on {escape(encoding.where)}", whence(encoding.kind))
+    table.add_row(
+        "encoding", f"[bold]{format_known(encoding.kind)}[/] on {escape(encoding.where)}", format_source(encoding.kind)
+    )
     if encoding.rotation is not None:
         _add_rotation(table, encoding.rotation)
         _add_frequencies(table, encoding.rotation, trained)
     for name, value in encoding.settings.items():
-        table.add_row(name.replace("_", " "), told(value), whence(value))
+        table.add_row(name.replace("_", " "), format_known(value), format_source(value))
     if encoding.note:
         table.add_row("note", f"[dim]{escape(encoding.note)}[/]", "")
 
 
 def _add_rotation(table: Table, rotation: Rotation) -> None:
-    from ordinate.cli.tables import told, whence
+    from ordinate.cli.tables import format_known, format_source
 
-    table.add_row("layout", told(rotation.layout), whence(rotation.layout))
-    of_head = f"{told(rotation.rotary_dim)} of {told(rotation.head_dim)}"
+    table.add_row("layout", format_known(rotation.layout), format_source(rotation.layout))
+    of_head = f"{format_known(rotation.rotary_dim)} of {format_known(rotation.head_dim)}"
     turned = ", the last ones" if rotation.reversed_channels else ""
-    table.add_row("rotated channels", of_head + turned, whence(rotation.rotary_dim))
-    table.add_row("base", told(rotation.base), whence(rotation.base))
+    table.add_row("rotated channels", of_head + turned, format_source(rotation.rotary_dim))
+    table.add_row("base", format_known(rotation.base), format_source(rotation.base))
     if len(rotation.axes) > 1:
         table.add_row("axes", f"{', '.join(rotation.axes)}: {rotation.sharing}", "")
     if rotation.sections is not None:
-        table.add_row("sections, pairs", told(rotation.sections), whence(rotation.sections))
-    table.add_row("scaling", told(rotation.rule), whence(rotation.rule))
+        table.add_row("sections, pairs", format_known(rotation.sections), format_source(rotation.sections))
+    table.add_row("scaling", format_known(rotation.rule), format_source(rotation.rule))
     for name, value in rotation.settings.items():
-        table.add_row(f"  {name}", told(value), whence(value))
+        table.add_row(f"  {name}", format_known(value), format_source(value))
 
 
 def _add_frequencies(table: Table, rotation: Rotation, trained: int | None) -> None:
-    from ordinate.cli.tables import shown
+    from ordinate.cli.tables import format_value
     from ordinate.inspection.records import incomplete_pairs, wavelengths
 
     scaled = rotation.scaling is not None
     before, after = rotation.unscaled_frequencies(), rotation.inverse_frequencies()
-    for label, ladder in (("before", before), ("after", after)) if scaled else (("", after),):
-        if ladder is None:
+    for label, inv_freq in (("before", before), ("after", after)) if scaled else (("", after),):
+        if inv_freq is None:
             table.add_row(f"inverse frequencies {label}", "[red]unknown[/]", "")
             continue
-        waves = [wave for wave in wavelengths(ladder) if wave < float("inf")]
-        span = f"wavelengths {shown(round(waves[0], 2))} to {shown(round(waves[-1]))} tokens" if waves else "nothing turns"
-        table.add_row(f"inverse frequencies {label}", f"{shown(ladder[0])} to {shown(ladder[-1])}", f"[dim]{span}[/]")
+        waves = [wave for wave in wavelengths(inv_freq) if wave < float("inf")]
+        span = (
+            f"wavelengths {format_value(round(waves[0], 2))} to {format_value(round(waves[-1]))} tokens"
+            if waves
+            else "nothing turns"
+        )
+        table.add_row(
+            f"inverse frequencies {label}", f"{format_value(inv_freq[0])} to {format_value(inv_freq[-1])}", f"[dim]{span}[/]"
+        )
     if after is not None and trained:
         part = f"{incomplete_pairs(after, trained)} of {len(after)}"
         table.add_row("pairs without a whole turn", part, f"[dim]inside the trained {trained:,} tokens[/]")
     for label, factor in (("cos and sin factor", rotation.cos_sin_factor), ("factor on scores", rotation.softmax_factor)):
         if factor is None or factor != 1:
-            table.add_row(label, "[red]unknown[/]" if factor is None else shown(factor), "")
+            table.add_row(label, "[red]unknown[/]" if factor is None else format_value(factor), "")
 
 
 def _several(inspections: list[Inspection]) -> Table:
     """Several files: one row each."""
     from rich.markup import escape
 
-    from ordinate.cli.tables import SEVERITY_STYLES, bytes_of, grid, shown, tokens
+    from ordinate.cli.tables import SEVERITY_STYLES, format_bytes, format_tokens, format_value, grid
 
     table = grid(
         "file", "encoding", "layout", "turning", "base", "scaling", "trained", "claimed", "cache at claimed", "findings"
@@ -227,19 +238,19 @@ def _several(inspections: list[Inspection]) -> Table:
         turn = next((layer.rotation for layer in inspection.layers if layer.rotation is not None), None)
         row = ["", "", "", ""]
         if turn is not None:
-            dims = f"{shown(turn.rotary_dim.value)}/{shown(turn.head_dim.value)}"
-            row = [str(turn.layout.value or "unknown"), dims, shown(turn.base.value), str(turn.rule.value or "unknown")]
+            dims = f"{format_value(turn.rotary_dim.value)}/{format_value(turn.head_dim.value)}"
+            row = [str(turn.layout.value or "unknown"), dims, format_value(turn.base.value), str(turn.rule.value or "unknown")]
         counts = {severity: sum(f.severity == severity for f in inspection.findings) for severity in SEVERITY_STYLES}
         marks = ", ".join(f"[{SEVERITY_STYLES[name]}]{count} {name}[/]" for name, count in counts.items() if count)
         cache: Cache | None = inspection.cache
-        size = "" if cache is None else bytes_of(cache.bytes_at_claimed.value)
+        size = "" if cache is None else format_bytes(cache.bytes_at_claimed.value)
         contexts = inspection.contexts
         table.add_row(
             escape(name),
             inspection.kind or "unknown",
             *map(escape, row),
-            tokens(contexts.trained),
-            tokens(contexts.claimed),
+            format_tokens(contexts.trained),
+            format_tokens(contexts.claimed),
             size,
             marks or "none",
         )

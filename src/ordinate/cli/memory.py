@@ -82,7 +82,7 @@ def _report(estimate: MemoryEstimate, fit: Fit | None) -> list[RenderableType]:
     from rich.markup import escape
     from rich.text import Text
 
-    from ordinate.cli.tables import bytes_of, findings_table, grid
+    from ordinate.cli.tables import findings_table, format_bytes, grid
 
     top = grid("", "", header=False)
     top.add_row("file", escape(estimate.source))
@@ -93,9 +93,11 @@ def _report(estimate: MemoryEstimate, fit: Fit | None) -> list[RenderableType]:
     table = grid("what", "size", "share", "how it comes about")
     for item in estimate.items:
         share = f"{item.size / estimate.total:.0%}" if item.size is not None and estimate.total else ""
-        size = "[red]unknown[/]" if item.size is None else f"{'at most ' if item.bound else ''}{bytes_of(item.size)}"
+        size = "[red]unknown[/]" if item.size is None else f"{'at most ' if item.bound else ''}{format_bytes(item.size)}"
         table.add_row(escape(item.name), size, share, f"[dim]{escape(item.formula)}[/]")
-    table.add_row("[bold]in all[/]", f"[bold]{'at least ' if estimate.at_least else ''}{bytes_of(estimate.total)}[/]", "", "")
+    table.add_row(
+        "[bold]in all[/]", f"[bold]{'at least ' if estimate.at_least else ''}{format_bytes(estimate.total)}[/]", "", ""
+    )
     parts: list[RenderableType] = [top, Text(""), table]
     if fit is not None:
         verdict = grid("", "", header=False)
@@ -104,12 +106,12 @@ def _report(estimate: MemoryEstimate, fit: Fit | None) -> list[RenderableType]:
             False: "[bold red]it does not fit[/]",
             None: "[yellow]what is known fits; a part is unknown[/]",
         }
-        verdict.add_row(f"into {bytes_of(fit.limit)}", verdicts[fit.fits])
+        verdict.add_row(f"into {format_bytes(fit.limit)}", verdicts[fit.fits])
         most = "at most " if estimate.at_least else ""
         verdict.add_row("longest context", f"{most}{fit.context:,} tokens, {estimate.sequences:,} sequence{plural}")
         verdict.add_row("most sequences", f"{most}{fit.sequences:,} of {estimate.context:,} tokens")
         for what, saved in fit.advice[:3]:
-            verdict.add_row("would save", f"{bytes_of(saved)}: {what}")
+            verdict.add_row("would save", f"{format_bytes(saved)}: {what}")
         parts += [Text(""), verdict]
     if estimate.findings:
         parts += [Text.from_markup("\n[bold]findings[/]"), findings_table(estimate.findings)]

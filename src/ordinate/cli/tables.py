@@ -201,7 +201,3 @@ def findings_table(findings: Sequence[Finding]) -> Table:
             escape(finding.hint),
         )
     return table
-
-
-# the names of before, until every command uses the new ones
-bytes_of, shown, tokens, told, whence = format_bytes, format_value, format_tokens, format_known, format_source

@@ -1,4 +1,4 @@
-"""What the page is told about a model: the facts of an inspection that its pictures and its arithmetic need.
+"""What the page knows of a model: the facts of an inspection that its pictures and its arithmetic need.
 
 A preset is a config as its authors published it, in the keys that matter. Its facts are read by `ordinate.inspection`, as
 those of any file are.

@@ -77,7 +77,7 @@ def run_cells(
         RefusedError: the cluster broke off.
     """
     if engine not in ENGINES:
-        raise ArgumentError("--engine", expected=f"one of {', '.join(ENGINES)}", got=engine, hint="spell it so")
+        raise ArgumentError("--engine", expected=f"one of {', '.join(ENGINES)}", got=engine)
     if address is not None and engine == "local":
         raise ArgumentError("--address", expected="an engine that has one", got="local", hint="add --engine dask or ray")
     if jobs is not None and jobs < 1:

@@ -192,12 +192,12 @@ def source_digest(name: str) -> str:
 def _with_imports(path: Path) -> set[Path]:
     """A file and those it imports, as far as they are no installed packages."""
     installed = [Path(sysconfig.get_path(kind)).resolve() for kind in ("stdlib", "purelib", "platlib")]
-    found, waiting = set(), [path]
+    files, waiting = set(), [path]
     while waiting:
         file = waiting.pop()
-        if file in found or not file.is_file():
+        if file in files or not file.is_file():
             continue
-        found.add(file)
+        files.add(file)
         if any(file.is_relative_to(folder) for folder in installed):
             continue
         for node in ast.walk(ast.parse(file.read_bytes())):
@@ -211,4 +211,4 @@ def _with_imports(path: Path) -> set[Path]:
                 candidate = Path(origin).resolve()
                 if candidate.suffix == ".py" and not any(candidate.is_relative_to(folder) for folder in installed):
                     waiting.append(candidate)
-    return found
+    return files

@@ -19,7 +19,7 @@ class CircuitImages:
     Args:
         bits: bool [n, num_inputs].
         labels: int64 [n], the number of the class.
-        threshold: what pixels were held against, or None where the circuit carries several.
+        threshold: what pixels were compared with, or None where the circuit carries several.
         size: height and width of an image.
         source: in words.
     """

@@ -95,7 +95,7 @@ def _print(summary: Summary, orientation: Orientation | None) -> None:
     from rich.markup import escape
     from rich.text import Text
 
-    from ordinate.cli.tables import answer, grid, shown
+    from ordinate.cli.tables import answer, format_value, grid
 
     facts = grid("what", "how many")
     for name, value in (
@@ -103,18 +103,20 @@ def _print(summary: Summary, orientation: Orientation | None) -> None:
         ("edges", summary.edges),
         ("synapses", summary.synapses),
         ("self-loops", summary.self_loops),
-        ("neurons without outputs, without inputs", f"{shown(summary.no_outputs)}, {shown(summary.no_inputs)}"),
-        ("left, right, unknown", ", ".join(shown(count) for count in summary.sides.values())),
+        ("neurons without outputs, without inputs", f"{format_value(summary.no_outputs)}, {format_value(summary.no_inputs)}"),
+        ("left, right, unknown", ", ".join(format_value(count) for count in summary.sides.values())),
         ("homologous pairs", summary.pairs),
         ("synapses that cross, of those between known sides", _crossing(summary.synapses_crossing)),
         ("spectral radius", f"{summary.spectral_radius:.2f}"),
         ("neurons that carry the leading mode", "none" if not summary.leading else f"{summary.leading.num_carriers:.1f}"),
     ):
-        facts.add_row(name, escape(shown(value)))
+        facts.add_row(name, escape(format_value(value)))
     kinds = grid("kind", "left", "right", "unknown", "of the leading mode")
     carried = summary.leading.by_kind if summary.leading else {}
     for kind, sides in summary.kinds.items():
-        kinds.add_row(escape(kind) or "(none)", *(shown(count) for count in sides.values()), f"{carried.get(kind, 0):.1%}")
+        kinds.add_row(
+            escape(kind) or "(none)", *(format_value(count) for count in sides.values()), f"{carried.get(kind, 0):.1%}"
+        )
     if orientation is None:
         proof = "which way edges run: rows are taken as presynaptic; nothing in the file proves it"
     else:

@@ -248,7 +248,7 @@ def build(
         seed: of the placement.
         counting: how votes are counted.
         gate_levels: registers among the gates.
-        told: called with what is being done.
+        on_step: called with what is being done.
 
     Raises:
         ArgumentError: pins out of range, wrong bits.
