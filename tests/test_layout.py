@@ -37,6 +37,7 @@ INSIDE: dict[str, list[list[str]]] = {
         ["dynamics"],
         ["readout", "laterality"],
         ["tasks", "body"],
+        ["control"],
         ["moved"],
         ["__init__"],
     ],

@@ -12,6 +12,7 @@ COMMANDS: dict[str, str] = {
     "show": "What a connectome holds: neurons, sides, kinds, spectral radius, which way edges run.",
     "laterality": "Whether output cells answer the other side more, compared with null models.",
     "drive": "Let a connectome steer a fly.",
+    "control": "Whether the wiring matters: null models, and what needs no wiring.",
     "tasks": "Score a connectome on benchmark tasks against null models.",
 }
 """Each command with its line of help: the function of that name in the file of that name."""

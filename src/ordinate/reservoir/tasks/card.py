@@ -206,12 +206,12 @@ def draw_card(
     done = 0
     for seed in plan.seeds:
         drawn = [(task, task.draw(plan.size, seed)) for task in chosen]
-        read = _read_neurons(connectome, plan, seed)
+        read = read_neurons(connectome, plan, seed)
         for name in ("connectome", *plan.nulls):
-            wired = wirings[name](connectome, _stream(seed, 4))
+            wired = wirings[name](connectome, stream(seed, 4))
             for signs, normalisation in product(plan.signs, plan.normalisations):
-                scaled = normalise(SIGNS[signs](wired, _stream(seed, 5)), normalisation, 1.0)
-                for task, outcome in _outcomes(scaled, drawn, plan, seed, read):
+                scaled = normalise(SIGNS[signs](wired, stream(seed, 5)), normalisation, 1.0)
+                for task, outcome in best_outcomes(scaled, drawn, plan, seed, read):
                     outcomes_of.setdefault((task.name, signs, normalisation, name), []).append(outcome)
                 done += 1
                 progress(done, plan.num_networks)
@@ -221,26 +221,26 @@ def draw_card(
     return Card(connectome.name, *size, plan, scores, gains, _compared(scores, plan))
 
 
-def _stream(seed: int, use: int) -> int:
+def stream(seed: int, use: int) -> int:
     """A seed of its own for each use, so that the draws of one seed are independent of each other."""
     return int(np.random.SeedSequence([seed, use]).generate_state(1)[0])
 
 
-def _read_neurons(connectome: Connectome, plan: Plan, seed: int) -> npt.NDArray[np.int64]:
+def read_neurons(connectome: Connectome, plan: Plan, seed: int) -> npt.NDArray[np.int64]:
     allowed = np.arange(connectome.num_neurons) if plan.readout is None else connectome.select(plan.readout)
     if len(allowed) <= plan.most_read:
         return allowed
-    return np.sort(np.random.default_rng(_stream(seed, 1)).choice(allowed, plan.most_read, replace=False))
+    return np.sort(np.random.default_rng(stream(seed, 1)).choice(allowed, plan.most_read, replace=False))
 
 
-def _outcomes(
+def best_outcomes(
     connectome: Connectome, drawn: list[tuple[Task, Any]], plan: Plan, seed: int, read: npt.NDArray[np.int64]
 ) -> list[tuple[Task, Outcome]]:
     """Each task's outcome at the setting that its validation stretch prefers; tasks of as many channels share a network."""
     best = []
-    bias = plan.bias * np.random.default_rng(_stream(seed, 2)).uniform(-1, 1, connectome.num_neurons)
+    bias = plan.bias * np.random.default_rng(stream(seed, 2)).uniform(-1, 1, connectome.num_neurons)
     for channels in sorted({task.num_channels for task, _ in drawn}):
-        weights = random_input_weights(connectome, channels, neurons=plan.stimulus, seed=_stream(seed, 3))
+        weights = random_input_weights(connectome, channels, neurons=plan.stimulus, seed=stream(seed, 3))
         reservoir = Reservoir(connectome, input_weights=weights, leak_rate=plan.leak_rate, bias=bias)
         own = [(task, data) for task, data in drawn if task.num_channels == channels]
         outcomes = evaluate(own, reservoir, plan.size, plan.settings, ridges=plan.ridges, record=read)

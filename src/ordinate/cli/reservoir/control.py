@@ -1,0 +1,141 @@
+"""`ordinate reservoir control`: does the wiring matter?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ordinate.cli.reservoir.connectomes import (
+    DATA_HELP,
+    Count,
+    Duplicates,
+    Kinds,
+    MinSynapses,
+    Neurons,
+    Post,
+    Pre,
+    Signed,
+)
+
+if TYPE_CHECKING:
+    from ordinate.reservoir.control import Control
+
+__all__ = ["control"]
+
+
+def control(
+    task: Annotated[str, typer.Argument(metavar="TASK", help="turn, or one of `ordinate reservoir tasks --list`.")] = "memory",
+    data: Annotated[Path | None, typer.Option("--data", metavar="FILE", help=DATA_HELP)] = None,
+    neurons: Neurons = None,
+    pre: Pre = None,
+    post: Post = None,
+    count: Count = None,
+    duplicates: Duplicates = None,
+    min_synapses: MinSynapses = None,
+    kinds: Kinds = None,
+    signed: Signed = False,
+    draws: Annotated[int, typer.Option("--draws", help="Draws of data, input weights and null models; at least 10.")] = 10,
+    few: Annotated[bool, typer.Option("--few", help="Allow fewer than ten draws.")] = False,
+    wirings: Annotated[
+        str, typer.Option("--wirings", help="Null models, by comma.")
+    ] = "rewired,shuffled,kinds,mirrored,random",
+    baselines: Annotated[
+        str, typer.Option("--baselines", help="What needs no wiring, by comma: input, past, network.")
+    ] = "input,past,network",
+    signs: Annotated[str, typer.Option("--signs", help='"positive" or "half inhibitory".')] = "positive",
+    normalisation: Annotated[str, typer.Option("--normalisation", help="spectral_radius, input or output.")] = "input",
+    stimulus: Annotated[str | None, typer.Option("--stimulus", help="Neurons that hear the input; default all.")] = None,
+    readout: Annotated[str | None, typer.Option("--readout", help="Neurons that may be read; default all.")] = None,
+    most_read: Annotated[int, typer.Option("--most-read", help="At most so many of them, drawn by each seed.")] = 100,
+    steps: Annotated[int, typer.Option("--steps", min=100, help="Training steps; the other stretches in proportion.")] = 1000,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Of the first draw, and of the synthetic connectome.")] = 0,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="Write a page of HTML with table and picture.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print scores and contrasts as JSON.")] = False,
+) -> None:
+    """Score a task on a connectome, on null models of it, and without any wiring, and say what differs.
+
+    Same data, seeds and search budget for each; paired over draws, after Holm's correction. What does not differ is called not
+    different.
+
+    Exit 0, or 2 for wrong use.
+    """
+    from ordinate.cli.progress import bar
+    from ordinate.cli.reservoir.connectomes import given_connectome
+    from ordinate.reservoir.control import control as run
+    from ordinate.reservoir.control import save_page
+    from ordinate.reservoir.tasks.base import Size
+
+    connectome = given_connectome(
+        data,
+        seed,
+        neurons=neurons,
+        pre=pre,
+        post=post,
+        count=count,
+        duplicates=duplicates,
+        min_synapses=min_synapses,
+        kinds=kinds,
+        signed=signed,
+    )
+    if data is None:
+        typer.echo("no --data: a small synthetic connectome, not a brain", err=True)
+    with bar("candidates") as progress:
+        result = run(
+            connectome,
+            task,
+            draws=draws,
+            seed=seed,
+            wirings=_split(wirings),
+            baselines=_split(baselines),
+            size=Size(train=steps, validation=max(50, steps * 2 // 5), test=steps),
+            signs=signs,
+            normalisation=normalisation,
+            stimulus=stimulus,
+            readout=readout,
+            most_read=most_read,
+            few=few,
+            progress=progress,
+        )
+    if out is not None:
+        typer.echo(f"page: {save_page(result, out)}", err=True)
+    if as_json:
+        from ordinate.cli.tables import answer_json
+        from ordinate.records import plain
+
+        answer_json({name: plain(value) for name, value in result.to_dict().items()})
+    else:
+        _print(result)
+
+
+def _split(names: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in names.split(",") if name.strip())
+
+
+def _print(result: Control) -> None:
+    from rich.markup import escape
+    from rich.text import Text
+
+    from ordinate.cli.tables import answer, grid
+
+    table = grid("against", "wiring", "other", "difference", "95 % interval", "effect size", "p, Holm", "")
+    for one in result.contrasts:
+        style = {"wiring better": "green", "wiring worse": "red"}.get(one.verdict, "dim")
+        table.add_row(
+            escape(one.other),
+            f"{one.mean:.3f}",
+            f"{one.other_mean:.3f}",
+            f"{one.difference:+.3f}",
+            f"{one.lower:+.3f} {one.upper:+.3f}",
+            f"{one.effect_size:+.2f}",
+            f"{one.p_adjusted:.2g}",
+            f"[{style}]{one.verdict}[/]",
+        )
+    better = "higher" if result.higher_is_better else "lower"
+    heading = f"[bold]{escape(result.task)}[/] on [bold]{escape(result.connectome)}[/], {result.draws} draws"
+    notes = [Text(f"not applicable: {name}, for {reason}", style="dim") for name, reason in result.not_applicable.items()]
+    cost = Text(f"{result.metric}, {better} is better; {result.seconds:.1f} s in all", style="dim")
+    answer(Text.from_markup(heading), table, *notes, cost)
