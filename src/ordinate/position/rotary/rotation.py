@@ -251,7 +251,7 @@ class PairRotation:
         if type(x) is not Tensor and type(x) is not nn.Parameter:
             return f"a {type(x).__name__}"
         tables = self._few if self._cos is None or self._sin is None else (self._cos, self._sin)
-        if torch.is_grad_enabled() and any(table.requires_grad for table in tables or ()):
+        if tables is not None and (tables[0].requires_grad or tables[-1].requires_grad) and torch.is_grad_enabled():
             return "tables that want a gradient"
         return None
 
@@ -569,12 +569,17 @@ class RotaryEncoding(PositionEncoding):
         self._check("key", key, positions)
         if in_place:
             check_both_in_place(query, key)
-        dtype = torch.promote_types(working_dtype(query), working_dtype(key))
-        return turn_both(self.rotation(positions, dtype=dtype), query, key, in_place)
+        return turn_both(self.rotation(positions, dtype=common_dtype(query, key)), query, key, in_place)
 
     def forward(self, x: Tensor, positions: Tensor) -> Tensor:
         """x [B, H, T, D] turned at its positions: `rotate`."""
         return self.rotate(x, positions)
+
+
+def common_dtype(query: Tensor, key: Tensor) -> torch.dtype:
+    """The wider of the two working dtypes."""
+    wide = working_dtype(query)
+    return wide if key.dtype is query.dtype else torch.promote_types(wide, working_dtype(key))
 
 
 def turn_both(turn: PairRotation, query: Tensor, key: Tensor, in_place: bool = False) -> tuple[Tensor, Tensor]:

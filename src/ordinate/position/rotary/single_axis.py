@@ -33,6 +33,7 @@ from ordinate.position.rotary.rotation import (
     check_layout,
     check_out,
     check_rotated_channels,
+    common_dtype,
     spread_frequencies,
     turn_both,
     working_dtype,
@@ -188,8 +189,7 @@ class Rotary(RotaryEncoding):
         self._check("key", key, positions)
         if in_place:
             check_both_in_place(query, key)
-        dtype = torch.promote_types(working_dtype(query), working_dtype(key))
-        return turn_both(self._turn(positions, dtype, length), query, key, in_place)
+        return turn_both(self._turn(positions, common_dtype(query, key), length), query, key, in_place)
 
     def forward(self, x: Tensor, positions: Tensor, *, length: int | Tensor | None = None) -> Tensor:
         """x [B, H, T, D] turned at positions [T] or [B, T]: `rotate`."""
