@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["verify"]
 
-KINDS = ("rotary", "bias", "embedding", "attention", "decoder", "model", "axial")
+KINDS = ("rotary", "bias", "embedding", "attention", "decoder", "positions", "model", "axial")
 _STYLES = {"passed": "green", "failed": "bold red", "not applicable": "dim"}
 
 
@@ -35,10 +35,15 @@ def verify(
     ] = None,
     rule: Annotated[str | None, typer.Option("--rule", help="alibi, t5, sinusoidal, or none to compare with no rule.")] = None,
     encoding: Annotated[str | None, typer.Option("--encoding", help="Of attention: rotary, alibi or none.")] = None,
+    merge: Annotated[int | None, typer.Option("--merge", help="Image patches a side that make a token.", metavar="N")] = None,
     both_sides: Annotated[bool, typer.Option("--both-sides", help="Not causal: keys ahead are visible.")] = False,
     order: Annotated[str | None, typer.Option("--order", help="The subject's axes, such as BTHD.")] = None,
     takes: Annotated[str | None, typer.Option("--takes", help="positions, offset, tables or nothing.")] = None,
     angles: Annotated[str | None, typer.Option("--angles", help="float64 allows no error of float32 angles.")] = None,
+    arrays: Annotated[
+        str | None, typer.Option("--arrays", help="numpy, jax, dlpack, or auto; by default torch tensors.")
+    ] = None,
+    device: Annotated[str | None, typer.Option("--device", help="Where the subject runs, such as cuda or meta.")] = None,
     arguments: Annotated[
         str | None, typer.Option("--args", metavar="JSON", help="Arguments of a class, such as '{\"dim\": 64}'.")
     ] = None,
@@ -85,10 +90,13 @@ def verify(
         "num_kv_heads": kv_heads,
         "rule": rule,
         "encoding": encoding,
+        "merge": merge,
         "causal": False if both_sides else None,
         "order": order,
         "takes": takes,
         "angles": angles,
+        "arrays": arrays,
+        "device": device,
         "only": _ids(only),
         "skip": _ids(skip),
         "strict_storage": strict_storage or None,

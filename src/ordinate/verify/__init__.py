@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         check_bias,
         check_decoder,
         check_embedding,
+        check_positions,
         check_rotary,
     )
     from ordinate.verify.model import check_model
@@ -29,6 +30,7 @@ __all__ = [
     "check_decoder",
     "check_embedding",
     "check_model",
+    "check_positions",
     "check_rotary",
 ]
 

@@ -44,6 +44,7 @@ class Checker:
         identified: (subject, case) -> what the subject was identified as, for the verdict.
         confirm: (subject, suspect, case) -> whether a fault's numbers are the subject's where no property looks.
         can_diagnose: subject -> whether its numbers can resemble those of a fault at all.
+        on_device: properties besides, where the subject does not run on the CPU.
     """
 
     kind: str
@@ -57,6 +58,7 @@ class Checker:
     identified: Callable[[Any, Any], dict[str, Any]] = lambda subject, case: {}
     confirm: Callable[[Any, Any, Any], bool] = lambda subject, suspect, case: True
     can_diagnose: Callable[[Any], bool] = lambda subject: True
+    on_device: tuple[Property, ...] = ()
 
     def verdict(
         self,
@@ -72,7 +74,10 @@ class Checker:
         Raises:
             ArgumentError: `only` or `skip` names a property that there is not.
         """
-        properties = select_properties(self.properties, only, skip)
+        known = {"cpu": self.properties, "meta": self.on_device}.get(
+            subject.callee.device.type, (*self.properties, *self.on_device)
+        )
+        properties = select_properties(known, only, skip)
         case = self.case(subject, settings)
         results = observe_all(properties, subject, case, self.may_refuse(case))
         compared = results if self.can_diagnose(subject) else results[:1]

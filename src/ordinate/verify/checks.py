@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import importlib.util
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
+import torch
 from torch import nn
 
+from ordinate.errors import ArgumentError
 from ordinate.frequencies import Scaling
 from ordinate.verify.adapters.attention import AttentionSubject, adapt_attention
 from ordinate.verify.adapters.bias import BiasSubject, adapt_bias
+from ordinate.verify.adapters.calling import Call, Callee
 from ordinate.verify.adapters.decoder import DecoderSettings, adapt_decoder
 from ordinate.verify.adapters.embedding import EmbeddingSubject, adapt_embedding
 from ordinate.verify.adapters.rotary import RotarySubject, adapt_rotary
@@ -22,6 +26,7 @@ from ordinate.verify.faults import (
     BUCKET_FAULTS,
     DECODER_FAULTS,
     EMBEDDING_FAULTS,
+    POSITION_FAULTS,
     ROTARY_FAULTS,
 )
 from ordinate.verify.faults.rotary import on_both, turn
@@ -32,7 +37,14 @@ from ordinate.verify.properties.axial import AXIAL, Grid, adapt_axial
 from ordinate.verify.properties.bias import BIAS, BUCKETS
 from ordinate.verify.properties.decoder import DECODER
 from ordinate.verify.properties.embedding import EMBEDDING, EmbeddingCase, identify_arrangement
-from ordinate.verify.properties.rotary import ROTARY, RotaryCase, measured, same_far_out
+from ordinate.verify.properties.positions import (
+    BUILDERS,
+    PositionsForm,
+    PositionsSettings,
+    PositionsSubject,
+    adapt_positions,
+)
+from ordinate.verify.properties.rotary import ON_DEVICE, ROTARY, RotaryCase, measured, same_far_out
 from ordinate.verify.references.attention import AttentionSettings
 from ordinate.verify.references.biases import BiasSettings
 from ordinate.verify.references.rotation import Layout, RotarySettings
@@ -46,6 +58,7 @@ __all__ = [
     "check_bias",
     "check_decoder",
     "check_embedding",
+    "check_positions",
     "check_rotary",
 ]
 
@@ -102,6 +115,12 @@ def _embedding_identified(subject: EmbeddingSubject, case: EmbeddingCase) -> dic
     return {"layout": known.layout, "ladder": known.ladder, "sines_first": known.sines_first, "scale": known.scale}
 
 
+def _builder_from_fault(wrong: Any, builds: str, subject: PositionsSubject) -> PositionsSubject:
+    """A known fault takes the values by role."""
+    roles = subject.form.call.roles
+    return PositionsSubject(Callee(wrong), PositionsForm(Call(roles, roles), builds), subject.settings)
+
+
 _REFUSABLE = (
     "distance-alone",
     "prefill-equals-decode",
@@ -124,6 +143,7 @@ CHECKERS = {
         may_refuse=lambda case: _REFUSABLE if case.trained is not None else (),
         by_settings=_rotary_by_settings,
         confirm=same_far_out,
+        on_device=ON_DEVICE,
         identified=lambda subject, case: subject.measured[1].to_dict(case.stated.rotary_dim) if subject.measured else {},
         # numbers that are none resemble nothing
         can_diagnose=lambda subject: subject.measured is None or bool(subject.measured[0].isfinite().all()),
@@ -166,8 +186,19 @@ CHECKERS = {
         variants=lambda subject, settings: (subject,),
     ),
     "axial": Checker("axial", AXIAL),
+    **{
+        builds: Checker(
+            "positions",
+            properties,
+            POSITION_FAULTS,
+            _builder_from_fault,
+            variants=lambda subject, settings: (subject.form.builds,),
+            identified=lambda subject, settings: {"builds from": subject.form.builds},
+        )
+        for builds, properties in BUILDERS.items()
+    },
 }
-"""How each kind of subject is checked; "buckets" are biases that return numbers of buckets."""
+"""How each kind is checked; "buckets" are biases that return their numbers, builders stand by what they build from."""
 
 
 def _qualified_name(subject: Any) -> str:
@@ -180,11 +211,42 @@ def _check(
     kind: str, subject: Any, adapt: Callable[..., Any], settings: Any, name: str | None, asked: dict[str, Any], **how: Any
 ) -> Verdict:
     started = time.perf_counter()
-    adapted = adapt(subject, settings, **how)
+    adapted = _adapted(adapt, subject, settings, how)
     if kind == "bias" and adapted.form.returns == "buckets":
         kind = "buckets"
+    if kind == "positions":
+        kind = adapted.form.builds
     verdict = CHECKERS[kind].verdict(adapted, settings, name or _qualified_name(subject), **asked)
     return replace(verdict, wall_seconds=time.perf_counter() - started)
+
+
+def _adapted(adapt: Callable[..., Any], subject: Any, settings: Any, how: dict[str, Any]) -> Any:
+    """The adapted subject: with arrays "auto" those of the first library that it answers, on the meta device as on the CPU."""
+    if how["device"] == "meta":
+        adapted = adapt(subject, settings, **{**how, "device": "cpu"})
+        callee = adapted.callee.fresh()
+        if callee.module is not None:
+            callee = callee.with_owner(callee.module.to("meta"))
+        callee.device = torch.device("meta")
+        x = torch.zeros(2, 2, device="meta")
+        torch.cat((x * x.double().cos(), x[:, :1].to(torch.bfloat16)), -1)  # torch's own imports are not the subject's time
+        return adapted.calling(callee)
+    if how["arrays"] != "auto":
+        return adapt(subject, settings, **how)
+    refused: ArgumentError | None = None
+    silent: Any = None
+    for library in ("dlpack", "numpy", *(("jax",) if importlib.util.find_spec("jax") else ())):
+        try:
+            adapted = adapt(subject, settings, **{**how, "arrays": library})
+        except ArgumentError as error:
+            refused = refused or error
+            continue
+        if not adapted.no_answer:
+            return adapted
+        silent = silent or adapted
+    if silent is None and refused is not None:
+        raise refused
+    return silent
 
 
 # the checks -------------------------------------------------------------------------------------------------------------
@@ -207,6 +269,8 @@ def check_rotary(
     only: Sequence[str] | None = None,
     skip: Sequence[str] = (),
     strict_storage: bool = False,
+    arrays: Literal["torch", "dlpack", "numpy", "jax", "auto"] = "torch",
+    device: str = "cpu",
     seconds: float = 10.0,
     name: str | None = None,
 ) -> Verdict:
@@ -230,6 +294,9 @@ def check_rotary(
         only: ids of the properties to look at; by default all.
         skip: ids of properties to leave out, such as "compile", which takes the longest.
         strict_storage: whether storage that casts or an empty device spoil is a failure like wrong mathematics.
+        arrays: what the subject takes and returns: "torch" tensors, "numpy" or "jax" arrays, "dlpack" for torch tensors to any
+            array with `__dlpack__`, "auto" for the first of these that it answers.
+        device: where it runs, such as "cuda" or "mps"; results are compared on the CPU. "meta" looks at shapes and dtypes.
         seconds: time limit of one call of the subject.
         name: what to call it.
 
@@ -257,7 +324,19 @@ def check_rotary(
         positions=positions,
     )
     asked = {"only": only, "skip": skip, "strict_storage": strict_storage}
-    return _check("rotary", subject, adapt_rotary, settings, name, asked, order=order, takes=takes, seconds=seconds)
+    return _check(
+        "rotary",
+        subject,
+        adapt_rotary,
+        settings,
+        name,
+        asked,
+        order=order,
+        takes=takes,
+        seconds=seconds,
+        arrays=arrays,
+        device=device,
+    )
 
 
 def check_bias(
@@ -274,6 +353,8 @@ def check_bias(
     only: Sequence[str] | None = None,
     skip: Sequence[str] = (),
     strict_storage: bool = False,
+    arrays: Literal["torch", "dlpack", "numpy", "jax", "auto"] = "torch",
+    device: str = "cpu",
     seconds: float = 10.0,
     name: str | None = None,
 ) -> Verdict:
@@ -288,7 +369,7 @@ def check_bias(
         causal: whether keys ahead of a query are hidden.
         symmetric: ALiBi by the absolute distance.
         num_buckets, max_distance, bidirectional: T5's.
-        only, skip, strict_storage, seconds, name: as in `check_rotary`.
+        only, skip, strict_storage, arrays, device, seconds, name: as in `check_rotary`.
 
     Raises:
         ArgumentTypeError, ArgumentError, UnknownNameError: as `check_rotary`.
@@ -308,7 +389,7 @@ def check_bias(
         bidirectional=bidirectional,
     )
     asked = {"only": only, "skip": skip, "strict_storage": strict_storage}
-    return _check("bias", subject, adapt_bias, settings, name, asked, seconds=seconds)
+    return _check("bias", subject, adapt_bias, settings, name, asked, seconds=seconds, arrays=arrays, device=device)
 
 
 def check_embedding(
@@ -325,6 +406,8 @@ def check_embedding(
     only: Sequence[str] | None = None,
     skip: Sequence[str] = (),
     strict_storage: bool = False,
+    arrays: Literal["torch", "dlpack", "numpy", "jax", "auto"] = "torch",
+    device: str = "cpu",
     seconds: float = 10.0,
     name: str | None = None,
 ) -> Verdict:
@@ -340,7 +423,7 @@ def check_embedding(
         scale: a factor on all values; None takes what is identified.
         positions: how many it can tell apart.
         order: "BTD" or "TBD", the axes of the embeddings; by default found out.
-        only, skip, strict_storage, seconds, name: as in `check_rotary`.
+        only, skip, strict_storage, arrays, device, seconds, name: as in `check_rotary`.
 
     Raises:
         ArgumentTypeError, ArgumentError, UnknownNameError: as `check_rotary`.
@@ -353,7 +436,9 @@ def check_embedding(
         dim=dim, rule=rule, base=base, layout=layout, ladder=ladder, scale=scale, positions=positions
     )
     asked = {"only": only, "skip": skip, "strict_storage": strict_storage}
-    return _check("embedding", subject, adapt_embedding, settings, name, asked, order=order, seconds=seconds)
+    return _check(
+        "embedding", subject, adapt_embedding, settings, name, asked, order=order, seconds=seconds, arrays=arrays, device=device
+    )
 
 
 def check_attention(
@@ -372,6 +457,8 @@ def check_attention(
     only: Sequence[str] | None = None,
     skip: Sequence[str] = (),
     strict_storage: bool = False,
+    arrays: Literal["torch", "dlpack", "numpy", "jax", "auto"] = "torch",
+    device: str = "cpu",
     seconds: float = 10.0,
     name: str | None = None,
 ) -> Verdict:
@@ -387,7 +474,7 @@ def check_attention(
         window_keys: keys that a query sees, itself included.
         scale: factor on products, by default 1 / sqrt(D).
         order: "BHTD" or "BTHD"; by default found out.
-        only, skip, strict_storage, seconds, name: as in `check_rotary`.
+        only, skip, strict_storage, arrays, device, seconds, name: as in `check_rotary`.
 
     Raises:
         ArgumentTypeError, ArgumentError, UnknownNameError: as `check_rotary`.
@@ -408,7 +495,9 @@ def check_attention(
         scale=scale,
     )
     asked = {"only": only, "skip": skip, "strict_storage": strict_storage}
-    return _check("attention", subject, adapt_attention, settings, name, asked, order=order, seconds=seconds)
+    return _check(
+        "attention", subject, adapt_attention, settings, name, asked, order=order, seconds=seconds, arrays=arrays, device=device
+    )
 
 
 def check_decoder(
@@ -421,6 +510,8 @@ def check_decoder(
     only: Sequence[str] | None = None,
     skip: Sequence[str] = (),
     strict_storage: bool = False,
+    arrays: Literal["torch", "dlpack", "numpy", "jax", "auto"] = "torch",
+    device: str = "cpu",
     seconds: float = 30.0,
     name: str | None = None,
 ) -> Verdict:
@@ -432,7 +523,7 @@ def check_decoder(
         vocabulary: token ids that may be used.
         tokens, long: lengths of an ordinary and of a long row; let `long` pass the trained context of a dynamic scaling.
         allowed: difference allowed, relative to the largest logit: several layers of float32, not one rounding.
-        only, skip, strict_storage, seconds, name: as in `check_rotary`.
+        only, skip, strict_storage, arrays, device, seconds, name: as in `check_rotary`.
 
     Raises:
         ArgumentTypeError, ArgumentError: as `check_rotary`.
@@ -448,7 +539,7 @@ def check_decoder(
         subject.eval()
     try:
         asked = {"only": only, "skip": skip, "strict_storage": strict_storage}
-        return _check("decoder", subject, adapt_decoder, settings, name, asked, seconds=seconds)
+        return _check("decoder", subject, adapt_decoder, settings, name, asked, seconds=seconds, arrays=arrays, device=device)
     finally:
         if isinstance(subject, nn.Module):
             subject.train(training)
@@ -462,6 +553,8 @@ def check_axial(
     only: Sequence[str] | None = None,
     skip: Sequence[str] = (),
     strict_storage: bool = False,
+    arrays: Literal["torch", "dlpack", "numpy", "jax", "auto"] = "torch",
+    device: str = "cpu",
     seconds: float = 10.0,
     name: str | None = None,
 ) -> Verdict:
@@ -471,7 +564,7 @@ def check_axial(
         subject: a function (size) or (size, offset), both tuples, to a table [*size, ...], [patches, ...], or several of them.
         size: the grid of the probes, each side another.
         normalised: whether coordinates are shares of the grid's size, so that a part of a larger grid is something else.
-        only, skip, strict_storage, seconds, name: as in `check_rotary`.
+        only, skip, strict_storage, arrays, device, seconds, name: as in `check_rotary`.
 
     Raises:
         ArgumentTypeError: nothing that can be called.
@@ -484,4 +577,36 @@ def check_axial(
     """
     grid = Grid(tuple(size), not normalised)
     asked = {"only": only, "skip": skip, "strict_storage": strict_storage}
-    return _check("axial", subject, adapt_axial, grid, name, asked, seconds=seconds)
+    return _check("axial", subject, adapt_axial, grid, name, asked, seconds=seconds, arrays=arrays, device=device)
+
+
+def check_positions(
+    subject: Any,
+    *,
+    merge: int = 2,
+    only: Sequence[str] | None = None,
+    skip: Sequence[str] = (),
+    arrays: Literal["torch", "dlpack", "numpy", "jax", "auto"] = "torch",
+    seconds: float = 10.0,
+    name: str | None = None,
+) -> Verdict:
+    """Check a builder of positions: from a mask, from document lengths, behind a cache, for shards, from tokens and grids.
+
+    Args:
+        subject: a function whose parameters' names say what it builds from: `attention_mask` [B, T]; `lengths` of packed
+            documents; `past_length` and `length`; `length`, `rank` and `world_size`; or token types [B, T] (0 text, 1 image,
+            2 video) as `token_types` or `mm_token_type_ids` with `image_grids` or `image_grid_thw` [N, 3], perhaps `input_ids`,
+            `video_grid_thw` and `attention_mask`, as transformers' `get_rope_index` has them.
+        merge: patches of each side of an image that become one token.
+        only, skip, arrays, seconds, name: as in `check_rotary`.
+
+    Raises:
+        ArgumentTypeError: nothing that can be called.
+        ArgumentError: parameters whose names do not say what it builds from.
+
+    >>> check_positions(lambda attention_mask: (attention_mask.cumsum(-1) - 1).clamp_min(0)).passed
+    True
+    """
+    asked = {"only": only, "skip": skip}
+    settings = PositionsSettings(merge)
+    return _check("positions", subject, adapt_positions, settings, name, asked, seconds=seconds, arrays=arrays, device="cpu")

@@ -41,7 +41,8 @@ def _by_signal(call: Callable[[], Answer], seconds: float) -> Answer:
         raise _overtime(seconds)
 
     before = signal.signal(signal.SIGALRM, ring)
-    waiting = signal.setitimer(signal.ITIMER_REAL, seconds)
+    # again and again: an exception inside a destructor or a bare except is lost
+    waiting = signal.setitimer(signal.ITIMER_REAL, seconds, 0.5)
     try:
         return call()
     finally:

@@ -26,8 +26,16 @@ from torch import Tensor, nn
 
 from ordinate.errors import MissingExtraError
 from ordinate.frequencies import DynamicNTK, Linear, Llama3, LongRoPE, Scaling, YaRN
-from ordinate.position import ALiBi, Rotary, Sinusoidal, T5Bias
-from ordinate.verify.checks import check_attention, check_axial, check_bias, check_decoder, check_embedding, check_rotary
+from ordinate.position import ALiBi, Rotary, Sinusoidal, T5Bias, indices
+from ordinate.verify.checks import (
+    check_attention,
+    check_axial,
+    check_bias,
+    check_decoder,
+    check_embedding,
+    check_positions,
+    check_rotary,
+)
 from ordinate.verify.model import check_model
 from ordinate.verify.observation import describe_error
 from ordinate.verify.properties.rotary import ROTARY
@@ -116,6 +124,12 @@ def _gemma() -> nn.Module:
     return model
 
 
+def _qwen2_vl() -> Any:
+    text = {**TINY, "rope_parameters": {"rope_type": "default", "mrope_section": [1, 1, 2], "rope_theta": 10000.0}}
+    vision = {"depth": 1, "embed_dim": 16, "hidden_size": 32, "num_heads": 2}
+    return _modeling("qwen2_vl", "Qwen2VLModel")(_config("qwen2_vl", "Qwen2VLConfig", text_config=text, vision_config=vision))
+
+
 def _t5_buckets() -> Verdict:
     return check_bias(_modeling("t5", "T5Attention")._relative_position_bucket, rule="t5")
 
@@ -144,6 +158,7 @@ _CASES: list[tuple[str, Callable[[], Verdict]]] = [
     ("mpt build_mpt_alibi_tensor, 12 heads", lambda: check_bias(_modeling("mpt", "build_mpt_alibi_tensor"), num_heads=12)),
     ("t5 buckets", _t5_buckets),
     ("whisper sinusoids", lambda: check_embedding(_modeling("whisper", "sinusoids"))),
+    ("Qwen2-VL get_rope_index", lambda: check_positions(_qwen2_vl().get_rope_index)),
     ("Llama, a small model", lambda: check_model(_llama(), vocabulary=64)),
     ("Llama, dynamic, logits", lambda: check_decoder(_llama(max_position_embeddings=16, rope_parameters=dict(DYNAMIC)))),
     ("Llama, config edited after loading", _edited),
@@ -332,6 +347,8 @@ OTHERS: list[tuple[str, str, Callable[[], Verdict]]] = [
 _YARN, _LLAMA3 = YaRN(4.0, 4096), Llama3(8.0, 1.0, 4.0, 8192)
 
 OURS: list[tuple[str, str, Callable[[], Verdict]]] = [
+    ("ordinate", "indices.from_mask", lambda: check_positions(lambda attention_mask: indices.from_mask(attention_mask))),
+    ("ordinate", "indices.from_lengths", lambda: check_positions(indices.from_lengths)),
     ("ordinate", "Rotary, half", lambda: check_rotary(Rotary(64, layout="half"), layout="half", angles="float64")),
     ("ordinate", "Rotary, interleaved", lambda: check_rotary(Rotary(64, layout="interleaved"), angles="float64")),
     ("ordinate", "Rotary, YaRN", lambda: check_rotary(Rotary(64, layout="half", scaling=_YARN), scaling=_YARN)),

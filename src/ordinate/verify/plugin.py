@@ -59,6 +59,10 @@ class PositionChecks:
         """As `ordinate.verify.check_model`."""
         return self._check("model", subject, expected_failures, settings)
 
+    def positions(self, subject: Any, *, expected_failures: dict[str, str] | None = None, **settings: Any) -> Any:
+        """As `ordinate.verify.check_positions`."""
+        return self._check("positions", subject, expected_failures, settings)
+
     def axial(self, subject: Any, *, expected_failures: dict[str, str] | None = None, **settings: Any) -> Any:
         """As `ordinate.verify.check_axial`."""
         return self._check("axial", subject, expected_failures, settings)

@@ -97,9 +97,7 @@ class AttentionSubject(Subject):
         return x if self.form.order == "BHTD" else x.transpose(1, 2)
 
 
-def adapt_attention(
-    subject: Any, settings: AttentionSettings, *, order: str | None = None, seconds: float = 10.0
-) -> AttentionSubject:
+def adapt_attention(subject: Any, settings: AttentionSettings, *, order: str | None = None, **calling: Any) -> AttentionSubject:
     """The adapted subject; how to call it is found out by trying.
 
     Raises:
@@ -107,7 +105,7 @@ def adapt_attention(
     """
     if order not in (None, "BHTD", "BTHD"):
         raise ArgumentError("order", expected="'BHTD', 'BTHD' or nothing", got=order)
-    callee = Callee(subject, seconds)
+    callee = Callee(subject, **calling)
     candidates = (
         AttentionSubject(callee, AttentionForm(call, axes), settings, () if order else (f"the axes are {' '.join(axes)}",))
         for call in calls(callee.targets[0], _KNOWN, _GUESSES)

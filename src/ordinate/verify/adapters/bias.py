@@ -143,13 +143,13 @@ def _four_axes(answer: Tensor, num_heads: int, tokens: int, keys: int) -> Tensor
     return result.expand(-1, max(result.shape[1], num_heads), tokens, keys)
 
 
-def adapt_bias(subject: Any, settings: BiasSettings, *, seconds: float = 10.0) -> BiasSubject:
+def adapt_bias(subject: Any, settings: BiasSettings, **calling: Any) -> BiasSubject:
     """The adapted subject; how to call it is found out by trying.
 
     Raises:
         ArgumentError: no way fits; the message shows what was tried.
     """
-    callee = Callee(subject, seconds)
+    callee = Callee(subject, **calling)
     forms = (form for call in calls(callee.targets[0], _KNOWN, _GUESSES) for form in _forms(call, settings))
     candidates = (BiasSubject(callee, form, settings, _assumed(form)) for form in forms)
     return best_of(

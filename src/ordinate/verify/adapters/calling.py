@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from ordinate.errors import ArgumentError, ArgumentTypeError
 from ordinate.resolve import is_interrupt
+from ordinate.verify.adapters.arrays import check_arrays, from_array, to_array
 from ordinate.verify.limits import TimeLimitExceeded, with_time_limit
 from ordinate.verify.observation import NoExceptionError, Unsupported, describe_error
 
@@ -36,12 +37,15 @@ class Callee:
     Args:
         subject: a function, a bound method, a module, or an object with one of the usual methods.
         seconds: time limit of one call.
+        arrays: the library whose arrays it takes, one of `arrays.ARRAYS`.
+        device: where it runs; what it returns is compared on the CPU.
 
     Raises:
         ArgumentTypeError: nothing that can be called.
+        ArgumentError: a device that is not there.
     """
 
-    def __init__(self, subject: Any, seconds: float = 10.0) -> None:
+    def __init__(self, subject: Any, seconds: float = 10.0, arrays: str = "torch", device: str = "cpu") -> None:
         if isinstance(subject, type | str | bytes) or not (
             callable(subject) or any(hasattr(subject, name[0]) for name in _METHODS)
         ):
@@ -51,7 +55,7 @@ class Callee:
                 got=f"the class {subject.__name__}" if isinstance(subject, type) else type(subject).__name__,
                 hint="make an object of the class first" if isinstance(subject, type) else "pass the function itself",
             )
-        self.seconds = seconds
+        self.seconds, self.arrays, self.device = seconds, check_arrays(arrays), _checked_device(device)
         self.owner = getattr(subject, "__self__", None) if inspect.ismethod(subject) else subject
         if inspect.ismethod(subject):
             self.names: tuple[str, ...] = (subject.__name__,)
@@ -60,6 +64,8 @@ class Callee:
         self.foreign_types: list[str] = []
         self.wrapped = False  # a module only by our wrapping
         self.copies = not inspect.isfunction(self.owner) and not inspect.isbuiltin(self.owner)
+        if self.device.type not in ("cpu", "meta") and isinstance(self.owner, nn.Module):
+            self.owner = copy.deepcopy(self.owner).to(self.device)
 
     @property
     def module(self) -> nn.Module | None:
@@ -94,6 +100,7 @@ class Callee:
     def call(self, arguments: list[Any], named: Mapping[str, Any], which: int = 0) -> Any:
         """The answer of the subject, within the time limit."""
         target = self.targets[which]
+        arguments, named = [self._there(one) for one in arguments], {name: self._there(one) for name, one in named.items()}
         try:
             return with_time_limit(lambda: target(*arguments, **named), self.seconds)
         except (Exception, TimeLimitExceeded):
@@ -103,8 +110,18 @@ class Callee:
                 raise
             raise NoExceptionError(error).with_traceback(error.__traceback__) from None
 
+    def _there(self, value: Any) -> Any:
+        """An argument on the device, in the arrays of the library."""
+        return to_array(value.to(self.device), self.arrays) if isinstance(value, Tensor) else value
+
     def tensor(self, answer: Any) -> Tensor:
-        """The answer as a tensor; what else it was is noted in `foreign_types`."""
+        """The answer as a tensor on the CPU; what else it was is noted in `foreign_types`."""
+        if self.arrays != "torch":
+            answer = from_array(answer) if from_array(answer) is not None else answer
+        if isinstance(answer, Tensor) and self.device.type != "cpu" and answer.layout == torch.strided:
+            if answer.device.type != self.device.type:
+                self.foreign_types.append(f"a tensor on {answer.device}")
+            return answer if answer.is_meta else answer.cpu()
         if isinstance(answer, Tensor) and answer.layout != torch.strided:
             self.foreign_types.append("a sparse tensor")
             return answer.to_dense()
@@ -119,6 +136,15 @@ class Callee:
         raise ArgumentTypeError(
             "subject", expected="a tensor back", got=f"{type(answer).__name__}", hint="return the tensor itself"
         )
+
+
+def _checked_device(name: str) -> torch.device:
+    try:
+        device = torch.device(name)
+        torch.zeros(1, device=device)
+    except Exception as error:
+        raise ArgumentError("device", expected="a device that is there", got=name, hint=describe_error(error, 100)) from None
+    return device
 
 
 def parameters(target: Callable[..., Any]) -> list[inspect.Parameter] | None:
@@ -188,6 +214,12 @@ ROLES: dict[str, tuple[str, ...]] = {
     "dtype": ("dtype",),
     "tokens": ("input_ids", "tokens", "ids", "idx", "token_ids"),
     "causal": ("causal", "is_causal"),
+    "lengths": ("lengths", "seqlens", "doc_lengths", "document_lengths"),
+    "rank": ("rank", "cp_rank", "shard_index"),
+    "world_size": ("world_size", "cp_size", "num_shards", "shards"),
+    "token_types": ("token_types", "mm_token_type_ids", "modalities"),
+    "image_grids": ("image_grids", "image_grid_thw"),
+    "video_grids": ("video_grids", "video_grid_thw"),
 }
 """What a parameter is for, by the names that the field uses."""
 

@@ -102,13 +102,13 @@ class DecoderSubject(Subject):
         raise Unsupported("it gave no cache back")
 
 
-def adapt_decoder(subject: Any, settings: DecoderSettings, *, seconds: float = 30.0) -> DecoderSubject:
+def adapt_decoder(subject: Any, settings: DecoderSettings, **calling: Any) -> DecoderSubject:
     """The adapted decoder, by its parameters' names.
 
     Raises:
         ArgumentError: it does not answer tokens [B, T] with logits [B, T, V].
     """
-    callee = Callee(subject, seconds)
+    callee = Callee(subject, **calling)
     callee.names = () if isinstance(callee.owner, nn.Module) and not inspect.ismethod(subject) else callee.names
     present = {one.name: one for one in parameters(callee.targets[0]) or []}
     named: dict[str, str | None] = {}

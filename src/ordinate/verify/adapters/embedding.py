@@ -109,9 +109,7 @@ class EmbeddingSubject(Subject):
             raise Unsupported("it takes neither positions nor an offset: every row starts at 0")
 
 
-def adapt_embedding(
-    subject: Any, settings: EmbeddingSettings, *, order: str | None = None, seconds: float = 10.0
-) -> EmbeddingSubject:
+def adapt_embedding(subject: Any, settings: EmbeddingSettings, *, order: str | None = None, **calling: Any) -> EmbeddingSubject:
     """The adapted subject; how to call it is found out by trying.
 
     Raises:
@@ -119,7 +117,7 @@ def adapt_embedding(
     """
     if order not in (None, "BTD", "TBD"):
         raise ArgumentError("order", expected="'BTD', 'TBD' or nothing", got=order)
-    callee = Callee(subject, seconds)
+    callee = Callee(subject, **calling)
     forms = (
         EmbeddingForm(call, axes, positions=form)
         for call in _calls(callee)

@@ -227,7 +227,7 @@ class RotarySubject(Subject):
 
 
 def adapt_rotary(
-    subject: Any, settings: RotarySettings, *, order: str | None = None, takes: str | None = None, seconds: float = 10.0
+    subject: Any, settings: RotarySettings, *, order: str | None = None, takes: str | None = None, **calling: Any
 ) -> RotarySubject:
     """The adapted subject; how to call it is found out by trying the ways its parameters allow.
 
@@ -236,14 +236,14 @@ def adapt_rotary(
         settings: what it is meant to be.
         order: the order of its axes, one of `ORDERS`; by default found out.
         takes: "positions", "offset", "nothing" or "tables"; by default found out.
-        seconds: time limit of one call.
+        calling: how `Callee` calls it: `seconds`, `arrays`, `device`.
 
     Raises:
         ArgumentError: no way fits; the message shows what was tried.
     """
     if order is not None and order not in ORDERS:
         raise ArgumentError("order", expected=f"one of {list(ORDERS)}", got=order)
-    callee = Callee(subject, seconds)
+    callee = Callee(subject, **calling)
     candidates = (RotarySubject(callee.fresh(), form, settings) for form in _forms(callee, order, takes))
     score, best = best_of(
         candidates,

@@ -4,6 +4,7 @@ from ordinate.verify.faults.attention import ATTENTION_FAULTS
 from ordinate.verify.faults.bias import BIAS_FAULTS, BUCKET_FAULTS
 from ordinate.verify.faults.decoder import DECODER_FAULTS
 from ordinate.verify.faults.embedding import EMBEDDING_FAULTS
+from ordinate.verify.faults.positions import POSITION_FAULTS
 from ordinate.verify.faults.rotary import ROTARY_FAULTS
 from ordinate.verify.faults.table import FAMILIES, KnownFault
 
@@ -15,6 +16,7 @@ __all__ = [
     "EMBEDDING_FAULTS",
     "FAMILIES",
     "KNOWN_FAULTS",
+    "POSITION_FAULTS",
     "ROTARY_FAULTS",
     "KnownFault",
 ]
@@ -27,6 +29,7 @@ KNOWN_FAULTS: dict[str, KnownFault] = {
         *BUCKET_FAULTS,
         *DECODER_FAULTS,
         *EMBEDDING_FAULTS,
+        *POSITION_FAULTS,
         *ROTARY_FAULTS,
     )
 }

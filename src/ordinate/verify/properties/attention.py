@@ -7,7 +7,7 @@ from torch import Tensor
 
 from ordinate.verify.adapters.attention import AttentionSubject
 from ordinate.verify.observation import Comparison, Fact, Observation, Property, Unsupported, finite_fact, unchanged_facts
-from ordinate.verify.properties.shared import compile_property
+from ordinate.verify.properties.shared import compile_property, only_torch
 from ordinate.verify.references.attention import AttentionSettings, attention
 
 __all__ = ["ATTENTION"]
@@ -206,6 +206,7 @@ def _untouched(subject: AttentionSubject, s: AttentionSettings) -> Observation:
 
 def _gradients(subject: AttentionSubject, s: AttentionSettings) -> Observation:
     """The gradients of a weighted sum of outputs, beside those of the formula in float64."""
+    only_torch(subject)
     if s.encoding is None:
         raise Unsupported("no encoding was stated")
     steps, weight = torch.arange(TOKENS), _inputs(s, seed=5)[0]

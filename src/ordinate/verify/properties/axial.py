@@ -47,9 +47,9 @@ class AxialSubject(Subject):
         return table
 
 
-def adapt_axial(subject: Any, settings: Grid, *, seconds: float = 10.0) -> AxialSubject:
+def adapt_axial(subject: Any, settings: Grid, **calling: Any) -> AxialSubject:
     """The subject, called with a size and perhaps an offset."""
-    return AxialSubject(Callee(subject, seconds))
+    return AxialSubject(Callee(subject, **calling))
 
 
 def _answers(subject: AxialSubject, grid: Grid) -> Observation:

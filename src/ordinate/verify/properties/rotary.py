@@ -37,12 +37,13 @@ from ordinate.verify.properties.shared import (
     holds_tensors,
     left_padded,
     module_of,
+    only_torch,
     state_dict_property,
 )
 from ordinate.verify.references.frequency_schedules import cos_sin_factor, trained_context
 from ordinate.verify.references.rotation import Layout, RotarySettings, angles, frequencies, pairs, rotated
 
-__all__ = ["ROTARY", "RotaryCase", "measured", "same_far_out"]
+__all__ = ["ON_DEVICE", "ROTARY", "RotaryCase", "measured", "same_far_out"]
 
 PROBED = (0, 1, 2, 3, 4, 5, 6, 7, 8, 16, 32, 64)
 
@@ -241,6 +242,8 @@ def _answers(subject: RotarySubject, case: RotaryCase) -> Observation:
         try:
             results = fresh.turn(query, key, steps)
         except Exception as error:
+            if isinstance(error, Unsupported) and dtype is not torch.float32 and subject.callee.arrays != "torch":
+                continue  # its library has no such dtype
             if dtype is torch.float32 or isinstance(error, Unsupported):
                 raise
             facts.append(Fact(False, f"{dtype}: it raises {describe_error(error, 160)}"))
@@ -719,6 +722,7 @@ def _pickled(subject: RotarySubject, case: RotaryCase) -> Observation:
 
 def _gradients(subject: RotarySubject, case: RotaryCase) -> Observation:
     """The gradient of <w, f(x)> is the rotation of w backwards; both are seen through f alone: <w, f(x)> = <grad, x>."""
+    only_torch(subject)
     (query, key), steps = heads(case.stated, SMALL, batch=1), torch.arange(SMALL)
     weight, probe = heads(case.stated, SMALL, batch=1, seed=5)
     query = query.requires_grad_()
@@ -764,6 +768,43 @@ def same_far_out(subject: RotarySubject, suspect: RotarySubject, case: RotaryCas
             return False
     return True
 
+
+def _launches(subject: RotarySubject, case: RotaryCase) -> Observation:
+    """What devices show: other strides and alignments, one row against many, no token, one token, the same bits again."""
+    device, steps = subject.callee.device, torch.arange(SMALL)
+    inputs = [x.to(device) for x in heads(case.stated, SMALL)]
+    whole = subject.fresh().turn(inputs[0], inputs[1], steps)
+    facts = [
+        Fact(result.shape == x.shape and result.dtype == x.dtype, f"{tuple(x.shape)} came back as {tuple(result.shape)}")
+        for x, result in zip(inputs, whole, strict=True)
+    ]
+    try:
+        empty = subject.fresh().turn(inputs[0][:, :, :0], inputs[1][:, :, :0], steps[:0])[0]
+        facts.append(Fact(empty.shape[2] == 0, f"no token came back as {tuple(empty.shape)}"))
+    except Exception as error:
+        facts.append(Fact(False, f"it raises for no token: {describe_error(error, 160)}"))
+    if device.type == "meta":
+        return Observation(facts=facts, note="shapes and dtypes are right on the meta device")
+    again = subject.fresh().turn(inputs[0], inputs[1], steps)
+    facts.append(Fact(all(map(torch.equal, again, whole)), "the same call gives other bits"))
+    comparisons = []
+    shifted = [torch.cat((x.new_zeros(1), x.flatten()))[1:].view(x.shape) for x in inputs]  # 4 bytes past an alignment of 16
+    across = [x.transpose(1, 2).contiguous().transpose(1, 2) for x in inputs]
+    for what, (query, key) in (("at an odd address", shifted), ("in other strides", across)):
+        got = subject.fresh().turn(query, key, steps)
+        comparisons += _compared(what, got, whole, _on_cpu(inputs), steps, case)
+    row = [x[:1] for x in inputs]
+    got = subject.fresh().turn(row[0], row[1], steps)
+    comparisons += _compared("of one row alone", got, _first(whole), _on_cpu(row), steps, case)
+    return Observation(comparisons, facts)
+
+
+def _on_cpu(inputs: list[Tensor]) -> Both:
+    return inputs[0].cpu(), inputs[1].cpu()
+
+
+ON_DEVICE = (Property("launches", "Launches of any size, address and stride give the same on the device", _launches),)
+"""What is asked besides where the subject does not run on the CPU."""
 
 ROTARY = (
     Property("answers-in-kind", "What comes back has the shape, dtype and device of what went in, and is finite", _answers),

@@ -24,8 +24,15 @@ __all__ = [
     "left_padded",
     "module_of",
     "module_properties",
+    "only_torch",
     "state_dict_property",
 ]
+
+
+def only_torch(subject: Any) -> None:
+    """Raises where gradients and compilation are not torch's."""
+    if subject.callee.arrays != "torch":
+        raise Unsupported("it is no torch code, so gradients and compilation are not looked at")
 
 
 def left_padded(length: int = 9, padding: int = 4) -> tuple[Tensor, Tensor]:
@@ -70,7 +77,7 @@ def emptied(callee: Callee) -> Callee:
     """A copy that went through the meta device: what its state dict does not hold is NaN, as it would be anything."""
     state = {name: tensor.clone() for name, tensor in module_of(callee).state_dict().items()}
     fresh, module = _copy_of(callee)
-    empty = module.to("meta").to_empty(device="cpu")
+    empty = module.to("meta").to_empty(device=callee.device)
     for tensor in (*empty.parameters(), *empty.buffers()):
         if tensor.is_floating_point():
             tensor.data.fill_(float("nan"))
@@ -146,6 +153,7 @@ def compile_property(at_length: Callable[[Any, Any, Any, int], Comparison]) -> P
     """
 
     def observe(subject: Any, case: Any) -> Observation:
+        only_torch(subject)
         callee = subject.callee.fresh()
         running = subject.calling(callee)
         return _one_compilation(callee, lambda length: at_length(subject, running, case, length))
