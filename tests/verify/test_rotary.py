@@ -103,6 +103,17 @@ def test_an_exception_in_one_property_leaves_the_others_standing():
     assert "IndexError" in verdict.outcome("far-positions").evidence
 
 
+def test_what_is_no_rotation_is_said_at_once():
+    verdict = check_rotary(lambda x, positions: Rotary(64, layout="half").rotate(x, positions).relu())
+    assert verdict.summary.startswith("failed: it is no rotation")
+    assert {outcome.status for outcome in verdict.outcomes[2:]} == {"not applicable"}
+
+
+def test_a_subject_that_raises_shows_its_file_and_line():
+    line = wrong.__code__.co_firstlineno + 1
+    assert f"(test_rotary.py:{line})" in check_rotary(wrong).failed[0].evidence
+
+
 def test_a_subject_that_hangs_is_a_failed_property():
     def hangs(x: Tensor, positions: Tensor) -> Tensor:
         while True:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from ordinate.verify.adapters.calling import Subject
@@ -45,6 +45,7 @@ class Checker:
         confirm: (subject, suspect, case) -> whether a fault's numbers are the subject's where no property looks.
         can_diagnose: subject -> whether its numbers can resemble those of a fault at all.
         on_device: properties besides, where the subject does not run on the CPU.
+        essential: properties without which the subject is nothing of the kind, each with the sentence that says so.
     """
 
     kind: str
@@ -59,6 +60,7 @@ class Checker:
     confirm: Callable[[Any, Any, Any], bool] = lambda subject, suspect, case: True
     can_diagnose: Callable[[Any], bool] = lambda subject: True
     on_device: tuple[Property, ...] = ()
+    essential: Mapping[str, str] = field(default_factory=dict)
 
     def verdict(
         self,
@@ -79,7 +81,7 @@ class Checker:
         )
         properties = select_properties(known, only, skip)
         case = self.case(subject, settings)
-        results = observe_all(properties, subject, case, self.may_refuse(case))
+        results = observe_all(properties, subject, case, self.may_refuse(case), self.essential)
         compared = results if self.can_diagnose(subject) else results[:1]
         causes = diagnose(
             compared,

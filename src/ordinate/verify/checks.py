@@ -44,7 +44,7 @@ from ordinate.verify.properties.positions import (
     PositionsSubject,
     adapt_positions,
 )
-from ordinate.verify.properties.rotary import ON_DEVICE, ROTARY, RotaryCase, measured, same_far_out
+from ordinate.verify.properties.rotary import ON_DEVICE, ROTARY, RotaryCase, matrices, measured, same_far_out
 from ordinate.verify.references.attention import AttentionSettings
 from ordinate.verify.references.biases import BiasSettings
 from ordinate.verify.references.rotation import Layout, RotarySettings
@@ -82,7 +82,9 @@ def _rotary_variants(subject: RotarySubject, case: RotaryCase) -> Iterator[Rotar
     signs = [1, -1]
     if identified is not None and identified.layout:
         layouts = [case.known.layout_or_half]
-        signs = signs if identified.mixed_signs else [case.known.sign]
+        at_zero = matrices(subject.measured[0], case.stated)[0]
+        still = bool((at_zero - at_zero.diagonal().diag()).abs().max() < 1e-3)  # else angles do not tell the direction
+        signs = [case.known.sign] if still and not identified.mixed_signs else signs
     for layout in layouts:
         for sign in signs:
             yield case.known.replace(layout=layout, sign=sign)
@@ -144,6 +146,7 @@ CHECKERS = {
         by_settings=_rotary_by_settings,
         confirm=same_far_out,
         on_device=ON_DEVICE,
+        essential={"linear": "it is no rotation, which turns a sum as the sum of what it turns"},
         identified=lambda subject, case: subject.measured[1].to_dict(case.stated.rotary_dim) if subject.measured else {},
         # numbers that are none resemble nothing
         can_diagnose=lambda subject: subject.measured is None or bool(subject.measured[0].isfinite().all()),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import traceback
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -232,8 +232,14 @@ def observe(asked: Property, subject: Any, case: Any, may_refuse: bool = False) 
     return Result(asked, "passed" if observation.holds else "failed", observation)
 
 
-def observe_all(properties: Sequence[Property], subject: Any, case: Any, may_refuse: Iterable[str] = ()) -> list[Result]:
-    """Every property, in that order. After a first one that got no answer at all the others are not asked."""
+def observe_all(
+    properties: Sequence[Property], subject: Any, case: Any, may_refuse: Iterable[str] = (), essential: Mapping[str, str] = {}
+) -> list[Result]:
+    """Every property, in that order.
+
+    After a first one that got no answer at all the others are not asked, nor after an `essential` one that failed: its sentence
+    says what the subject is not.
+    """
     results: list[Result] = []
     for number, asked in enumerate(properties, 1):
         _announce(f"{asked.id} ({number} of {len(properties)})")
@@ -242,8 +248,14 @@ def observe_all(properties: Sequence[Property], subject: Any, case: Any, may_ref
             results.append(Result(asked, "failed", None, subject.no_answer))
         elif first is not None and first.status == "failed" and first.observation is None:
             results.append(Result(asked, "not applicable", None, "it does not answer an ordinary call"))
+        elif refuted := [one.asked.id for one in results if one.status == "failed" and one.asked.id in essential]:
+            results.append(Result(asked, "not applicable", None, essential[refuted[0]]))
         else:
             results.append(observe(asked, subject, case, asked.id in may_refuse))
+    for number, one in enumerate(results):
+        if one.status == "failed" and one.asked.id in essential and one.observation is not None:
+            evidence = f"{essential[one.asked.id]}: {one.observation.evidence()[0]}"
+            results[number] = Result(one.asked, "failed", None, evidence)
     return results
 
 

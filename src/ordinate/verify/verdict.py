@@ -138,7 +138,7 @@ class Verdict:
         if not shown:
             return "failed: nothing could be looked at"
         what = f"its result equals {cause.says}" if cause else "no known fault gives these numbers"
-        if len(self.outcomes) == 1 and cause is None:
+        if len(shown) == 1 and cause is None and not self.causes:
             return f"failed: {shown[0].evidence}"
         return f"failed, {len(shown)} of {count} properties: {what}"
 

@@ -17,6 +17,7 @@ from ordinate.verify.adapters.embedding import EmbeddingForm, EmbeddingSubject
 from ordinate.verify.adapters.rotary import adapt_rotary
 from ordinate.verify.checks import CHECKERS
 from ordinate.verify.faults import KNOWN_FAULTS, KnownFault
+from ordinate.verify.properties.positions import PositionsForm, PositionsSettings, PositionsSubject
 from ordinate.verify.references.attention import AttentionSettings
 from ordinate.verify.references.biases import BiasSettings
 from ordinate.verify.references.rotation import RotarySettings
@@ -151,6 +152,14 @@ def _decoder(fault: KnownFault, number: int) -> Verdict:
     return CHECKERS["decoder"].verdict(wrong_decoder(fault.id), DecoderSettings(), fault.id)
 
 
+def _positions(fault: KnownFault, number: int) -> Verdict:
+    builds, roles = next((builds, roles) for builds, roles in _ROLES.items() if fault.needs(builds))
+    form = PositionsForm(Call(roles, roles), builds)
+    subject = PositionsSubject(Callee(fault.implement(builds)), form, PositionsSettings())
+    return CHECKERS[builds].verdict(subject, PositionsSettings(), fault.id)
+
+
+_ROLES = {"a mask": ("key_mask",), "lengths": ("lengths",), "a cache": ("offset", "length")}
 _LONGROPE = ("short_factor", "long_factor", "original_context", "claimed_context")
 _MAKERS: dict[str, Callable[[KnownFault, int], Verdict]] = {
     "bias": _bias,
@@ -158,6 +167,7 @@ _MAKERS: dict[str, Callable[[KnownFault, int], Verdict]] = {
     "embedding": _embedding,
     "attention": _attention,
     "decoder": _decoder,
+    "positions": _positions,
 }
 
 

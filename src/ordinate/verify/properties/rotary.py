@@ -43,7 +43,7 @@ from ordinate.verify.properties.shared import (
 from ordinate.verify.references.frequency_schedules import cos_sin_factor, trained_context
 from ordinate.verify.references.rotation import Layout, RotarySettings, angles, frequencies, pairs, rotated
 
-__all__ = ["ON_DEVICE", "ROTARY", "RotaryCase", "measured", "same_far_out"]
+__all__ = ["ON_DEVICE", "ROTARY", "RotaryCase", "matrices", "measured", "same_far_out"]
 
 PROBED = (0, 1, 2, 3, 4, 5, 6, 7, 8, 16, 32, 64)
 
@@ -262,10 +262,12 @@ def _answers(subject: RotarySubject, case: RotaryCase) -> Observation:
 
 def _linear(subject: RotarySubject, case: RotaryCase) -> Observation:
     (a, b), steps = heads(case.stated, SMALL), torch.arange(SMALL)
-    sums = subject.fresh().turn(2 * a - 3 * b, a, steps)[0]
-    apart = 2 * subject.fresh().turn(a, b, steps)[0] - 3 * subject.fresh().turn(b, a, steps)[0]
+    sums = subject.fresh().turn(2 * a - 3 * b, a.clone(), steps)[0]
+    apart = [subject.fresh().turn(x.clone(), a.clone(), steps)[0] for x in (a, b)]  # clones: it may write over its input
     bound = allowed(2 * a.abs() + 3 * b.abs(), steps, case) * 2
-    return Observation([Comparison("f(2a - 3b) beside 2f(a) - 3f(b)", sums, apart.double(), bound, AXES)])
+    return Observation(
+        [Comparison("f(2a - 3b) beside 2f(a) - 3f(b)", sums, (2 * apart[0] - 3 * apart[1]).double(), bound, AXES)]
+    )
 
 
 def _leak(subject: RotarySubject, case: RotaryCase) -> Observation:
