@@ -133,14 +133,14 @@ class Verdict:
         fragile = len(self.failed) - len(self.wrong)
         if self.passed:
             return f"passed, {count} properties" + (f", {fragile} of them fragile in storage" if fragile else "")
-        shown = self.failed if self.strict_storage else self.wrong
-        cause = next((c for c in self.causes if {one.id for one in shown} & set(c.explains)), None)
-        if not shown:
+        counted = self.failed if self.strict_storage else self.wrong
+        cause = next((c for c in self.causes if {one.id for one in counted} & set(c.explains)), None)
+        if not counted:
             return "failed: nothing could be looked at"
         what = f"its result equals {cause.says}" if cause else "no known fault gives these numbers"
-        if len(shown) == 1 and cause is None and not self.causes:
-            return f"failed: {shown[0].evidence}"
-        return f"failed, {len(shown)} of {count} properties: {what}"
+        if len(counted) == 1 and cause is None and not self.causes:
+            return f"failed: {counted[0].evidence}"
+        return f"failed, {len(counted)} of {count} properties: {what}"
 
     def against_expected(self, expected: Iterable[str]) -> tuple[list[str], list[str]]:
         """Ids of properties that failed and were not expected to, and of those that were expected to fail and passed.

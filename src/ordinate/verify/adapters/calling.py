@@ -328,7 +328,7 @@ class Subject:
 
     @property
     def roles(self) -> tuple[str, ...]:
-        """What it can be told."""
+        """What it can be passed."""
         return self.asked_form.call.roles
 
     @property

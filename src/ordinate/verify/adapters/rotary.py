@@ -105,7 +105,7 @@ class RotarySubject(Subject):
 
     @classmethod
     def from_fault(cls, wrong: Any, settings: RotarySettings, like: RotarySubject | None = None) -> RotarySubject:
-        """A subject that takes (query, key, positions), asked only for positions that `like` can be told."""
+        """A subject that takes (query, key, positions), asked only for positions that `like` can be passed."""
         form = "any" if like is None or like.form.positions != "T" or like.form.takes != "positions" else "T"
         as_if = "" if like is None or like.scattered else like.form.takes
         return cls(Callee(wrong), RotaryForm(Call.by_place("query", "key", "positions"), positions=form, as_if=as_if), settings)

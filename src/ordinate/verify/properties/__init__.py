@@ -1,1 +1,1 @@
-"""The laws of each kind of position code: functions from a subject to what was seen."""
+"""The properties of each kind of position code: functions from a subject to an observation."""

@@ -226,8 +226,8 @@ BIAS = (
     Property("left-padding", "Padding on the left changes nothing for real tokens", _padding),
     Property("earlier-calls", "A result does not depend on earlier calls", _earlier),
     Property("equal-sizes", "As many heads as tokens confuse no axis", _equal_sizes),
-    Property("far-positions", "Near keys of a far query are told apart exactly", _far),
-    Property("half-precision", "In bfloat16 near keys of a far query are told apart", _half),
+    Property("far-positions", "Near keys of a far query are distinguished exactly", _far),
+    Property("half-precision", "In bfloat16 near keys of a far query are distinguished", _half),
     *module_properties("bias", _beside, "no slope or bucket"),
     compile_property(_at_length),
 )
