@@ -1,8 +1,4 @@
-<<<<<<< HEAD
 """`ordinate golden`: vectors that a port in any language can be checked against."""
-=======
-"""`ordinate golden`: vectors that a port in any language can be compared with."""
->>>>>>> cdd8005 (verify: plain words in properties and golden's guide)
 
 from __future__ import annotations
 
