@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -129,3 +130,35 @@ def test_control_c_leaves_no_report(tmp_path: Path) -> None:
     assert running.returncode == 130
     assert b"interrupted" in result
     assert not out.exists()
+
+
+def test_a_terminal_without_some_letters_gets_the_table_all_the_same(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "ordinate", "lab", "D2", "--out", str(tmp_path)]
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    done = subprocess.run(command, env=environment, capture_output=True, timeout=120, check=True)
+    output = done.stdout.decode("ascii")
+    assert "~ corrected" in output
+    assert "?" not in output
+
+
+def test_claims_of_ones_own_take_the_place_of_the_articles(tmp_path: Path) -> None:
+    guide = Path(__file__).resolve().parents[2] / "docs" / "lab.md"
+    (code,) = [
+        block
+        for block in re.findall(r"```python\n(.*?)```", guide.read_text(encoding="utf-8"), re.DOTALL)
+        if "CLAIM =" in block
+    ]
+    path = tmp_path / "sums.py"
+    path.write_text(code, encoding="utf-8")
+    result = lab("--claims", path, "--out", tmp_path / "report", "--json")
+    assert result.exit_code == 0
+    assert [(row["id"], row["verdict"]) for row in json.loads(result.stdout)] == [("X1", "reproduced")]
+    assert lab("A3", "--claims", path, "--out", tmp_path / "report").exit_code == 2
+
+
+def test_the_same_seeds_give_the_same_numbers(tmp_path: Path) -> None:
+    def numbers() -> list[dict[str, object]]:
+        rows = json.loads(lab("A1", "C1", "D26", "--json", "--out", tmp_path).stdout)
+        return [{key: row[key] for key in ("checks", "tables", "figures", "key_figure")} for row in rows]
+
+    assert numbers() == numbers()

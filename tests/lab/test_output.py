@@ -12,7 +12,8 @@ from ordinate.errors import DataError, MissingDataError, OutputError
 from ordinate.lab.catalogue import read_claims
 from ordinate.lab.claim import Inputs
 from ordinate.lab.measurement import Check, Figure, Measurement
-from ordinate.lab.output import destination, publish, read_rows, republish
+from ordinate.lab.output import destination, publish, republish
+from ordinate.lab.report import read_rows
 from ordinate.lab.runner import ClaimResult, run_one
 
 CLAIM = read_claims("ordinate.articles")[0]

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ordinate.lab.output import read_rows
-from ordinate.lab.report import render
+from ordinate.lab.report import _inline, read_rows, render
 
 VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"}
 
@@ -149,3 +148,9 @@ def test_charts_take_the_pages_colours(text: str, finished_report: Path) -> None
     assert len(charts) == len(kinds)  # an animation has an empty canvas
     assert sum("currentColor" in chart for chart in charts) == kinds.count("chart") == len(kinds) - 1
     assert all("#1b1c1e" not in chart for chart in charts)
+
+
+def test_two_images_of_one_content_do_not_share_an_id() -> None:
+    inlined = _inline('<svg width="1"><image id="image1" x="0"/><image id="image1" x="5"/></svg>', "A1-")
+    assert inlined.count('id="A1-image1"') == 1
+    assert inlined.count("<image") == 2

@@ -139,15 +139,15 @@ def _print_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for column in columns:
-        table.add_column(
-            column, justify="right" if column in ("time", "budget") else "left", no_wrap=column in ("verdict", "time")
-        )
-    for row in rows:
-        table.add_row(*map(_encodable, row))
     # a pipe has no width of its own; 80 would fold sentences that a reader of the file can unfold no more
     console = Console(width=None if sys.stdout.isatty() else 160)
+    wide = console.width >= 120
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for column in columns:
+        whole = ("verdict", "time", "claim") if wide else ("verdict", "time")
+        table.add_column(column, justify="right" if column in ("time", "budget") else "left", no_wrap=column in whole)
+    for row in rows:
+        table.add_row(*map(_encodable, row))
     with console.capture() as captured:
         console.print(table)
     emit(captured.get())

@@ -12,15 +12,13 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from ordinate.atomic_io import output_error, staging_folder
-from ordinate.errors import DataError, MissingDataError, OrdinateError, OutputError
+from ordinate.errors import OrdinateError, OutputError
 from ordinate.lab.runner import ClaimResult
 
-__all__ = ["ROWS_FILE", "destination", "publish", "read_rows", "republish"]
+__all__ = ["destination", "publish", "republish"]
 
-ROWS_FILE = "claims.json"
 PAGE_FILE = "index.html"
 
 
@@ -44,7 +42,7 @@ def publish(results: Sequence[ClaimResult], staging: Path, out: Path) -> Path:
     Raises:
         OutputError: the disk is full, or rights changed meanwhile.
     """
-    from ordinate.lab.report import render
+    from ordinate.lab.report import ROWS_FILE, render
 
     files = {name: text for outcome in results for name, text in outcome.files.items()}
     try:
@@ -86,31 +84,10 @@ def republish(out: Path) -> Path:
     return out / PAGE_FILE
 
 
-def read_rows(folder: Path) -> list[dict[str, Any]]:
-    """The rows of a report's folder.
-
-    Raises:
-        MissingDataError: there are none.
-        DataError: the file is not a list of rows.
-    """
-    path = folder / ROWS_FILE
-    try:
-        rows = json.loads(path.read_text(encoding="utf-8"))
-    except (FileNotFoundError, NotADirectoryError):
-        raise MissingDataError(
-            str(path), expected="the rows of a run", got="no such file", hint="run `ordinate lab` first"
-        ) from None
-    except (ValueError, OSError) as problem:
-        raise DataError(
-            str(path), expected="a list of rows in JSON", got=str(problem), hint="run `ordinate lab` again"
-        ) from None
-    if not isinstance(rows, list) or not all(isinstance(row, dict) and "id" in row for row in rows):
-        raise DataError(str(path), expected="a list of rows in JSON", got="other JSON", hint="run `ordinate lab` again")
-    return rows
-
-
 def _figures_of(folder: Path) -> set[str]:
     """Names of the figure files that an earlier report in this folder wrote; empty where there is none that can be read."""
+    from ordinate.lab.report import read_rows
+
     try:
         named = {figure["file"] for row in read_rows(folder) for figure in row["figures"]}
     except (OrdinateError, KeyError, TypeError):

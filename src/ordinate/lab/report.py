@@ -17,12 +17,13 @@ from typing import Any
 import jinja2
 from markupsafe import Markup, escape
 
-from ordinate.errors import DataError
+from ordinate.errors import DataError, MissingDataError
 from ordinate.lab.figures import GRID, INK
 from ordinate.lab.measurement import Role, Verdict
-from ordinate.lab.output import ROWS_FILE, read_rows
 
-__all__ = ["SYMBOLS", "render"]
+__all__ = ["ROWS_FILE", "SYMBOLS", "read_rows", "render"]
+
+ROWS_FILE = "claims.json"
 
 SYMBOLS = {
     Verdict.REPRODUCED: "✓",
@@ -69,6 +70,29 @@ def render(folder: Path) -> str:
         raise DataError(
             str(folder / ROWS_FILE), expected="complete rows", got=f"rows without {problem}", hint="run `ordinate lab` again"
         ) from problem
+
+
+def read_rows(folder: Path) -> list[dict[str, Any]]:
+    """The rows of a report's folder.
+
+    Raises:
+        MissingDataError: there are none.
+        DataError: the file is not a list of rows.
+    """
+    path = folder / ROWS_FILE
+    try:
+        rows = json.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        raise MissingDataError(
+            str(path), expected="the rows of a run", got="no such file", hint="run `ordinate lab` first"
+        ) from None
+    except (ValueError, OSError) as problem:
+        raise DataError(
+            str(path), expected="a list of rows in JSON", got=str(problem), hint="run `ordinate lab` again"
+        ) from None
+    if not isinstance(rows, list) or not all(isinstance(row, dict) and "id" in row for row in rows):
+        raise DataError(str(path), expected="a list of rows in JSON", got="other JSON", hint="run `ordinate lab` again")
+    return rows
 
 
 _SETUPS = {
@@ -120,7 +144,15 @@ def _inline(svg: str, prefix: str) -> str:
     """An SVG document as an element of the page: unique ids, the page's colours, the page's width."""
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-    svg = re.sub(r'\bid="([^"]+)"', rf'id="{prefix}\1"', svg)
+    taken: set[str] = set()
+
+    def unique(match: re.Match[str]) -> str:  # matplotlib names an image by its content, so two alike have one id
+        if match[1] in taken:
+            return ""
+        taken.add(match[1])
+        return f'id="{prefix}{match[1]}"'
+
+    svg = re.sub(r'\bid="([^"]+)"', unique, svg)
     svg = re.sub(r"url\(#([^)]+)\)", rf"url(#{prefix}\1)", svg)
     svg = re.sub(r'href="#([^"]+)"', rf'href="#{prefix}\1"', svg)
     svg = svg.replace(INK, "currentColor").replace(GRID, "var(--grid)")

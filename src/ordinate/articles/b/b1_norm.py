@@ -85,9 +85,8 @@ def norms(encode: Encode, drawn: Tensor, words: Tensor) -> Measurement:
         meaning={
             Verdict.REPRODUCED: "The position only turns the vector. A freshly drawn embedding of length "
             f"{unscaled:.2f} would be lost beside a position of length 16; scaled by sqrt(512) it is {scaled / place:.2f} "
-            f"times "
-            f"as long. Real GloVe vectors of {words.shape[-1]} channels need no scaling: their median length {of_words:.1f} is "
-            f"already that of a position, {of_place:.1f}.",
+            f"times as long. Real GloVe vectors of {words.shape[-1]} channels need no scaling: their median length "
+            f"{of_words:.1f} is already that of a position, {of_place:.1f}.",
         },
         inputs=f"sinusoidal encoding, positions 0 to {_POSITIONS - 1:,}; {len(drawn):,} embeddings drawn from N(0, 1/d); the "
         f"sentence's {len(words)} word vectors",

@@ -72,10 +72,9 @@ def four_terms(words: Tensor, places: Tensor, source: str = "given vectors") -> 
         meaning={
             Verdict.REPRODUCED: f"The split is algebra and holds to {off:.0e}. On these words content carries "
             f"{shares[0]:.0%} of the variance, the two mixed terms {shares[1] + shares[2]:.0%}, position with position "
-            f"{shares[3]:.0%}; with words scaled by sqrt(d), as in the paper, position with position falls to {scaled[3]:.2%}. "
-            "The mixed terms are what later encodings treat apart: Transformer-XL and DeBERTa give them vectors of their own, "
-            "T5 "
-            "and ALiBi drop them and learn or fix the last one.",
+            f"{shares[3]:.0%}; with words scaled by sqrt(d), as in the paper, position with position falls to "
+            f"{scaled[3]:.2%}. The mixed terms are what later encodings treat apart: Transformer-XL and DeBERTa give them "
+            "vectors of their own, T5 and ALiBi drop them and learn or fix the last one.",
         },
         inputs=f"{len(words)} tokens; {source}; sinusoids of the same width; no projections",
         tables=[

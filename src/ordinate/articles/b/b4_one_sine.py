@@ -99,11 +99,10 @@ def uniqueness(encode: Encode) -> Measurement:
         "many frequencies",
         meaning={
             Verdict.REPRODUCED: "One slow sine gives many positions the same number, and near its turns it hardly moves. With "
-            f"its cosine it is a clock hand: unique within a turn of {turn:,.0f} positions, then it repeats. All "
-            "hands together "
-            f"never come near themselves: over {_POSITIONS:,} positions no two are closer than neighbours are. Sines alone "
-            f"keep them {rows[2][1]:.2f} apart at least, so what the cosines add is not mainly uniqueness: it is that every "
-            "neighbour is equally far, and that a shift is a rotation.",
+            f"its cosine it is a clock hand: unique within a turn of {turn:,.0f} positions, then it repeats. All hands "
+            f"together never come near themselves: over {_POSITIONS:,} positions no two are closer than neighbours are. "
+            f"Sines alone keep them {rows[2][1]:.2f} apart at least, so what the cosines add is not mainly uniqueness: it is "
+            "that every neighbour is equally far, and that a shift is a rotation.",
         },
         inputs=f"sinusoidal encoding, {_WIDTH} channels, positions 0 to {_POSITIONS - 1:,}",
         tables=[Table("Distance to the nearest other position", ("code", "least", "median"), rows)],
@@ -145,6 +144,5 @@ def _picture(nearest: dict[str, Tensor]) -> Figure:
         caption="Left, the article's two sines: one repeats after six positions, one a hundred times as slow hardly moves from "
         "one position to the next. Right, how far the nearest other position is, for four codes, positions sorted.",
         alt="A fast sine of six turns beside a slow one that rises a little, and four rising curves on a logarithmic "
-        "axis: one sine and one pair lie orders of "
-        "magnitude below the two with many frequencies, which are nearly level.",
+        "axis: one sine and one pair lie orders of magnitude below the two with many frequencies, which are nearly level.",
     )

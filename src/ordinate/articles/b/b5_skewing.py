@@ -119,13 +119,11 @@ def skewing(skew: Way, direct: Way, seed: int) -> Measurement:
         key_figure=f"memory beyond the scores grows like n^{growth['direct']:.2f} directly and n^{growth['skewed']:.2f} skewed",
         meaning={
             Verdict.REPRODUCED: "The correction depends on the word and on the distance. Both ways to form it give "
-            "the same scores, "
-            "and skewing is the more efficient, as the papers say and the article reports. At n = 1,024 with "
-            f"{_HEADS} heads the direct form takes "
-            f"{used['direct'][-1] / 2**20:,.0f} MiB beyond the scores and skewing {used['skewed'][-1] / 2**20:.1f} MiB, "
-            f"{saved:,.0f} times less. The scores themselves are n by n either way: linear memory is what comes on top. The "
-            f"table in both directions has (2n - 1) d numbers a head, {table_size:,} in all here, and it ends."
-            " A longer row has no vector.",
+            "the same scores, and skewing is the more efficient, as the papers say and the article reports. At n = 1,024 "
+            f"with {_HEADS} heads the direct form takes {used['direct'][-1] / 2**20:,.0f} MiB beyond the scores and skewing "
+            f"{used['skewed'][-1] / 2**20:.1f} MiB, {saved:,.0f} times less. The scores themselves are n by n either way: "
+            f"linear memory is what comes on top. The table in both directions has (2n - 1) d numbers a head, {table_size:,} "
+            "in all here, and it ends. A longer row has no vector.",
         },
         inputs=f"{_HEADS} heads of {_HEAD_DIM} channels, float64, both directions, n = {', '.join(f'{n:,}' for n in _SIZES)}",
         tables=[

@@ -79,8 +79,7 @@ def sinusoid_or_learned(scores: Scores, seeds: Sequence[int], steps: int, tables
     return Measurement(
         checks=checks,
         key_figure=f"sinusoids {mean_sd(behind, '+')} bits per byte against a learned table at the training length; "
-        "at twice that "
-        f"{mean_sd(rise['sinusoidal'], '+')}, the table clamped {mean_sd(rise['learned'], '+')}",
+        f"at twice that {mean_sd(rise['sinusoidal'], '+')}, the table clamped {mean_sd(rise['learned'], '+')}",
         meaning={
             Verdict.REPRODUCED: f"Over {len(seeds)} seeds sinusoids differ from a learned table by {mean_sd(behind, '+')} bits "
             "per byte (less than 0 speaks for sinusoids): no worse, so nothing is lost by not learning positions. Where they "

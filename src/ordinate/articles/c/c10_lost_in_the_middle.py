@@ -92,13 +92,11 @@ def lost_in_the_middle(recall: Recall, train_length: int, model: str) -> Measure
         f"{_middle(rope):.0%} in the middle, {rope[-1]:.0%} at the end",
         meaning={
             Verdict.NOT_TESTABLE: "The claim is about large language models and huge documents, which are not here. Small "
-            f"decoders that are trained for recall {'have' if max(here, far) >= 0.05 else 'have no'} dip in the middle. Within "
-            "the training length recall is as good at every depth; past it, it falls with the distance from the end, "
-            "so the beginning is "
-            f"lost, not the middle (RoPE {rope[0]:.0%} there, {rope[-1]:.0%} at the end). The dip that is reported of large "
-            "language models (Liu et al. 2023, arXiv 2307.03172) would then come from what they are trained on rather "
-            "than from "
-            "attention or the encoding as such; models of this size cannot tell.",
+            f"decoders that are trained for recall {'have' if max(here, far) >= 0.05 else 'have no'} dip in the middle. "
+            "Within the training length recall is as good at every depth; past it, it falls with the distance from the end, "
+            f"so the beginning is lost, not the middle (RoPE {rope[0]:.0%} there, {rope[-1]:.0%} at the end). The dip that "
+            "is reported of large language models (Liu et al. 2023, arXiv 2307.03172) would then come from what they are "
+            "trained on rather than from attention or the encoding as such; models of this size cannot tell.",
         },
         inputs=f"lookup among fillers, trained at {train_length} tokens, {model}",
         tables=[

@@ -24,9 +24,8 @@ CLAIM = Claim(
     title="RoPE turns, sinusoids push",
     place="C119-135",
     statement=(
-        "RoPE turns each pair of channels by an angle set by the absolute position: it keeps the magnitude, and the "
-        "inner product of a query and a key depends on the relative angle alone. A sinusoid changes magnitude and "
-        "direction."
+        "RoPE turns each pair of channels by an angle set by the absolute position: it keeps the magnitude, and the inner "
+        "product of a query and a key depends on the relative angle alone. A sinusoid changes magnitude and direction."
     ),
     setup="none stated",
     varies="the position up to a million, the shift of both tokens, and the encoding",
@@ -180,8 +179,7 @@ def _arrows() -> Figure:
         caption="The same vector (dashed) at positions 0 to 4. Added, a sinusoid changes its length and its direction; RoPE "
         "turns it and keeps its tip on the dotted circle.",
         alt="Two planes with five numbered arrows each. Left they have different lengths, right all end on one "
-        "circle, a radian "
-        "apart.",
+        "circle, a radian apart.",
     )
 
 

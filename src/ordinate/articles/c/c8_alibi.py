@@ -82,25 +82,19 @@ def alibi(losses: Losses, scores: Mapping[str, Sequence[Mapping[str, Any]]], see
     return Measurement(
         checks=checks,
         key_figure=f"at twice the training length ALiBi {mean_sd(at['alibi'][twice], '+')} bits per byte against a "
-        "cut context, "
-        f"RoPE {mean_sd(at['rope'][twice], '+')}",
+        f"cut context, RoPE {mean_sd(at['rope'][twice], '+')}",
         meaning={
             Verdict.REPRODUCED: "A model with ALiBi takes twice and four times the context it was trained on without harm "
-            f"({mean_sd(at['alibi'][twice], '+')} and {mean_sd(at['alibi'][fourfold], '+')} bits per byte against the "
-            "same model with "
-            f"the context cut), where RoPE loses {mean_sd(at['rope'][twice], '+')} and "
-            f"{mean_sd(at['rope'][fourfold], '+')}. It does "
-            "not gain from the longer context either: its slopes fade out what is far, so what works is a sliding window, "
-            "and cutting the context does the same for less.",
+            f"({mean_sd(at['alibi'][twice], '+')} and {mean_sd(at['alibi'][fourfold], '+')} bits per byte against the same "
+            f"model with the context cut), where RoPE loses {mean_sd(at['rope'][twice], '+')} and "
+            f"{mean_sd(at['rope'][fourfold], '+')}. It does not gain from the longer context either: its slopes fade out "
+            "what is far, so what works is a sliding window, and cutting the context does the same for less.",
             Verdict.NOT_TESTABLE: f"The article speaks of {_ARTICLE_LENGTH:,} tokens and of coherent text; here "
-            f"{here} tokens were "
-            "trained for seconds, which shows the mechanism and no more. ALiBi loses "
-            f"{mean_sd(at['alibi'][twice], '+')} bits per byte at twice the length against the same model with its "
-            "context cut, "
-            f"RoPE {mean_sd(at['rope'][twice], '+')}. With --full the length is the article's.",
+            f"{here} tokens were trained for seconds, which shows the mechanism and no more. ALiBi loses "
+            f"{mean_sd(at['alibi'][twice], '+')} bits per byte at twice the length against the same model with its context "
+            f"cut, RoPE {mean_sd(at['rope'][twice], '+')}. With --full the length is the article's.",
             Verdict.REFUTED: f"ALiBi loses {mean_sd(at['alibi'][twice], '+')} bits per byte at twice the training "
-            "length against "
-            "a cut context.",
+            "length against a cut context.",
         },
         inputs=f"text of Python's standard library, trained at {here} tokens, 2 layers of 64 channels, {steps} steps; "
         f"seeds {', '.join(map(str, seeds))}",

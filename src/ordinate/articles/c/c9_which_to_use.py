@@ -93,15 +93,13 @@ def which_to_use(
     return Measurement(
         checks=checks,
         key_figure=f"bits lost at four times the training length: ALiBi {mean_sd(alibi, '+')}, RoPE "
-        f"{mean_sd(rope, '+')}, {fixed} "
-        f"{mean_sd(scaled, '+')}",
+        f"{mean_sd(rope, '+')}, {fixed} {mean_sd(scaled, '+')}",
         meaning={
             Verdict.CORRECTED: f"ALiBi does carry past its training length ({mean_sd(alibi, '+')} bits per byte against a cut "
-            f"context), though it gains nothing there. RoPE as it is trained does not ({mean_sd(rope, '+')}): the advice holds "
-            "for RoPE whose frequencies are scaled and that is tuned briefly at the longer length "
-            f"({mean_sd(scaled, '+')}), as "
-            "long-context models are made. Neither beats cutting the context at this size, so the first advice is to measure "
-            "that.",
+            f"context), though it gains nothing there. RoPE as it is trained does not ({mean_sd(rope, '+')}): the advice "
+            "holds for RoPE whose frequencies are scaled and that is tuned briefly at the longer length "
+            f"({mean_sd(scaled, '+')}), as long-context models are made. Neither beats cutting the context at this size, so "
+            "the first advice is to measure that.",
             Verdict.REPRODUCED: "Both encodings carry past their training length, as advised.",
             Verdict.REFUTED: "The advice does not hold here even with RoPE scaled and tuned.",
         },

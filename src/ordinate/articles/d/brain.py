@@ -16,9 +16,8 @@ __all__ = ["WHERE", "Brain"]
 
 WHERE = (
     "the larval connectome",
-    "its files are not at hand: get Supplementary Data S1 of doi 10.1126/science.add9330, and pass the folder that holds "
-    "the folder "
-    "larval-drosophila as --data",
+    "its files are not at hand: get Supplementary Data S1 of doi 10.1126/science.add9330, and pass the folder that holds the "
+    "folder larval-drosophila as --data",
 )
 
 

@@ -129,15 +129,13 @@ def radius(brain: Brain, *, seed: int = 0, together: str = "spectral_radius") ->
         ),
         meaning={
             Verdict.REPRODUCED: f"The descending neurons are {right.fall:.0f} times quieter when one factor brings "
-            "the spectral "
-            f"radius to .9 than when each neuron's synapses add to .9 (mean activity {right.together.table.mean():.4f} against "
-            f"{right.apart.table.mean():.4f}), and the difference of left and right falls {right.difference:.1f} "
-            "times or more: "
-            "a body that gets the activity as it is gets nearly nothing. Relative to the activity the difference is "
-            "larger, not "
-            f"smaller: the index is {right.together.index:+.3f} against {right.apart.index:+.3f}, for without saturation and "
-            "long loops what arrives came by short paths, and those keep to their side. So the signal is buried in scale, not "
-            "lost: a read-out that may scale its inputs has it.",
+            "the spectral radius to .9 than when each neuron's synapses add to .9 (mean activity "
+            f"{right.together.table.mean():.4f} against {right.apart.table.mean():.4f}), and the difference of left and "
+            f"right falls {right.difference:.1f} times or more: a body that gets the activity as it is gets nearly nothing. "
+            f"Relative to the activity the difference is larger, not smaller: the index is {right.together.index:+.3f} "
+            f"against {right.apart.index:+.3f}, for without saturation and long loops what arrives came by short paths, and "
+            "those keep to their side. So the signal is buried in scale, not lost: a read-out that may scale its inputs has "
+            "it.",
             Verdict.NOT_TESTABLE: "The article's numbers belong to the larval connectome. On the synthetic one the same "
             f"measurement runs: activity falls {right.fall:.1f} times and contrast is {right.contrast:.1f} times as large.",
         },
@@ -215,9 +213,7 @@ def picture(result: Mapping[str, Laterality]) -> Figure:
         "scaling",
         svg,
         caption="One mark an output cell: its activity when its own side is stimulated and when the other one is. On the "
-        "dotted "
-        "line both are alike. The axes of the panels differ in scale.",
+        "dotted line both are alike. The axes of the panels differ in scale.",
         alt="Two scatter plots. In the left one, with axes many times shorter, the marks lie farther from the diagonal, "
-        "most of them "
-        "below it; in the right one they hug it.",
+        "most of them below it; in the right one they hug it.",
     )

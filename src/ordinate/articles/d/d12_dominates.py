@@ -107,19 +107,15 @@ def dominates(brain: Brain, groups: Mapping[str, Sequence[str]]) -> Measurement:
         ),
         meaning={
             Verdict.CORRECTED: "The mechanism is as described, the example is not. The spectral radius is "
-            f"{mode.radius:.2f}, and {body.radius_without:.2f} without the "
-            f"{body.cells} cells of the mushroom body: it does not depend on them. {local.share:.0%} of the leading mode "
-            f"lies in "
-            f"{local.cells} local neurons, most of them of the antennal lobe, {mode.by_kind.get('KC', 0.0):.1%} in Kenyon "
-            f"cells; "
-            f"without the local neurons the radius falls to {local.radius_without:.2f}. The mode is as if "
-            f"{mode.num_carriers:.0f} "
-            f"cells carried it evenly. What dominates is a dense recurrent part, local neurons with {denser:.1f} times as many "
-            "synapses among themselves as cells have on average. "
-            f"A solver for symmetric matrices, which reads one half of the matrix, would say {symmetric:.0f}.",
+            f"{mode.radius:.2f}, and {body.radius_without:.2f} without the {body.cells} cells of the mushroom body: it does "
+            f"not depend on them. {local.share:.0%} of the leading mode lies in {local.cells} local neurons, most of them of "
+            f"the antennal lobe, {mode.by_kind.get('KC', 0.0):.1%} in Kenyon cells; without the local neurons the radius "
+            f"falls to {local.radius_without:.2f}. The mode is as if {mode.num_carriers:.0f} cells carried it evenly. What "
+            f"dominates is a dense recurrent part, local neurons with {denser:.1f} times as many synapses among themselves "
+            "as cells have on average. A solver for symmetric matrices, which reads one half of the matrix, would say "
+            f"{symmetric:.0f}.",
             Verdict.NOT_TESTABLE: "The synthetic connectome has neither mushroom body nor antennal lobe; descending neurons "
-            "and "
-            f"interneurons stand in, to show the measurement: {body.share:.0%} and {local.share:.0%} of the leading mode.",
+            f"and interneurons stand in, to show the measurement: {body.share:.0%} and {local.share:.0%} of the leading mode.",
         },
         inputs=f"{brain.description}; counts of synapses as they are",
         tables=[
@@ -189,9 +185,7 @@ def picture(by_kind: Mapping[str, float], without: Mapping[str, float], radius: 
         "leading-mode",
         svg,
         caption="Left, the share of each kind of cell in the leading mode of the directed matrix. Right, the spectral "
-        "radius once "
-        "some cells are taken out; dotted, the radius with all of them.",
+        "radius once some cells are taken out; dotted, the radius with all of them.",
         alt="Two panels of bars. Left, one kind of cell has by far the longest bar. Right, the bars without the mushroom "
-        "body reach "
-        "the dotted line, the one without local neurons stays far below it.",
+        "body reach the dotted line, the one without local neurons stays far below it.",
     )

@@ -182,17 +182,14 @@ def _meaning(
             "The article's observation depends on the direction in which the matrix is read, which it does not say. With rows "
             "as presynaptic cells, as in the published data, there is no crossing. What it describes appears when signals run "
             "from postsynaptic to presynaptic cells, and that it was done so is inference: left and right descending neurons "
-            f"{back.table[0, 0]:.4f} and {back.table[0, 1]:.4f} for the left senses, "
-            f"{back.table[1, 0]:.4f} and {back.table[1, 1]:.4f} for the right ones. The right way round the senses are "
-            f"ipsilateral: after 20 steps {ahead.table[1, 0]:.4f} and {ahead.table[1, 1]:.4f} for the right senses, after "
-            f"5, before "
-            f"loops mix the sides, an index of {early.index:+.2f}, {abs(early.nulls[0].z):.0f} standard deviations from "
-            f"rewired "
-            f"networks; they cross in {crossed['sensory']:.0%} of the settings tried. The backward result rests on few cells: "
+            f"{back.table[0, 0]:.4f} and {back.table[0, 1]:.4f} for the left senses, {back.table[1, 0]:.4f} and "
+            f"{back.table[1, 1]:.4f} for the right ones. The right way round the senses are ipsilateral: after 20 steps "
+            f"{ahead.table[1, 0]:.4f} and {ahead.table[1, 1]:.4f} for the right senses, after 5, before loops mix the sides, "
+            f"an index of {early.index:+.2f}, {abs(early.nulls[0].z):.0f} standard deviations from rewired networks; they "
+            f"cross in {crossed['sensory']:.0%} of the settings tried. The backward result rests on few cells: "
             f"{back.carriers.half} of {sum(back.read)} make half of it. A true crossing is in the data all the same: the body "
             f"senses (`ascending`) drive the other side with an index of {body.index:+.2f} after 5 steps, z = "
-            f"{body.nulls[0].z:+.0f}, "
-            f"in {crossed['ascending']:.0%} of the settings."
+            f"{body.nulls[0].z:+.0f}, in {crossed['ascending']:.0%} of the settings."
         )
     return meanings
 
@@ -283,13 +280,10 @@ def both_directions(ahead: Laterality, back: Laterality | None, body: Laterality
         "directions",
         svg,
         caption="Mean activity of the descending neurons of each side when either side is stimulated. Backwards, signals "
-        "run from "
-        "postsynaptic to presynaptic cells, which gives the article's numbers; pre to post is the way synapses work. Right, "
-        "the "
-        "body senses. The axes differ in scale.",
+        "run from postsynaptic to presynaptic cells, which gives the article's numbers; pre to post is the way synapses "
+        "work. Right, the body senses. The axes differ in scale.",
         alt="Three panels of paired bars. Backwards, the right senses raise the left neurons more. Pre to post, each side "
-        "raises "
-        "its own neurons a little more. Ascending, each side raises the other side's neurons more than twice as much.",
+        "raises its own neurons a little more. Ascending, each side raises the other side's neurons more than twice as much.",
     )
 
 
@@ -327,9 +321,7 @@ def over_settings(swept: Mapping[str, Sequence[Sweep]]) -> Figure:
         "settings",
         svg,
         caption="The crossing index over durations, a line for each gain and, paler, for edges of more synapses. Above 0 "
-        "the other "
-        "side answers more.",
+        "the other side answers more.",
         alt="Two rows of panels. In the upper row, of the senses, all lines run below zero and rise towards it with the "
-        "steps; in "
-        "the lower row, of the ascending senses, they run above zero and fall towards it.",
+        "steps; in the lower row, of the ascending senses, they run above zero and fall towards it.",
     )

@@ -114,13 +114,11 @@ def steers(brain: Brain, body: Callable[[], Body], simulated: Walks | None) -> M
         f"{last.turned('more left'):+.0f} under {PAIRS['more left']}, {last.turned('equal'):+.0f} under {PAIRS['equal']}",
         meaning={
             Verdict.REPRODUCED: "Two numbers are enough. Legs that are driven harder on one side turn the fly to the other, "
-            "equal "
-            f"numbers carry it ahead. With {brain.connectome.name} between senses and legs, a stimulus on the left "
+            f"equal numbers carry it ahead. With {brain.connectome.name} between senses and legs, a stimulus on the left "
             f"{'raises the left' if not looped['crosses'] else 'raises the right'} output cells more, and if their axons "
-            f"stay on "
-            f"their side the fly {sides}; with crossed axons it does the opposite. Which of the two a larva does, the "
-            f"connectome "
-            "does not say, for the data end at the brain. How hard it turns is a scale that was chosen, not measured.",
+            f"stay on their side the fly {sides}; with crossed axons it does the opposite. Which of the two a larva does, "
+            "the connectome does not say, for the data end at the brain. How hard it turns is a scale that was chosen, not "
+            "measured.",
             Verdict.NOT_TESTABLE: "Without the simulator nothing physical was measured. The light body turns by a "
             "formula whose "
             f"coefficients were fitted to it: {light.turned('more right'):+.0f} degrees under {PAIRS['more right']} in half a "
@@ -238,8 +236,7 @@ def paths(by_body: Mapping[str, Mapping[str, Sequence[Pose]]], towards: Drive, a
         caption="Left, half a second under given drives, seen from above. Right, the light body steered by the connectome in a "
         "closed loop, with output axons on their own side and crossed; arrows show where it looks, a second apart.",
         alt="Two maps. Left, one path bends left, one right, one runs straight. Right, one path bends to the star and ends "
-        "there, "
-        "the other turns its back on it.",
+        "there, the other turns its back on it.",
     )
 
 

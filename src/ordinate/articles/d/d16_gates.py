@@ -144,6 +144,5 @@ def _picture(relaxed: Callable[[str, np.ndarray, np.ndarray], np.ndarray], x: np
         svg,
         caption="The sixteen gates between their corners: first input upwards, second to the right, dark 0, light 1.",
         alt="Sixteen squares in four rows. Constants are of one shade; inputs and negations run from dark to light along one "
-        "side; "
-        "AND, OR and their kin have one corner that differs from the three others; XOR and XNOR are saddles.",
+        "side; AND, OR and their kin have one corner that differs from the three others; XOR and XNOR are saddles.",
     )

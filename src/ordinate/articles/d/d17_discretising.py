@@ -125,9 +125,8 @@ def discretising(
             "and only borrows the gradient of the relaxed ones, nothing is left to discretise and the gap is zero.",
             Verdict.CORRECTED: f"After this much training relaxed gates are not yet decided: the widest gap is "
             f"{100 * widest.gap:.1f} points. Under .1 % is what very long training ends in, not what discretising costs as "
-            "such. "
-            "Where training sees the discrete gates forward and only borrows the gradient of the relaxed ones, there is "
-            "nothing left to discretise and the gap is zero; a circuit that is grown has none either.",
+            "such. Where training sees the discrete gates forward and only borrows the gradient of the relaxed ones, there "
+            "is nothing left to discretise and the gap is zero; a circuit that is grown has none either.",
             Verdict.REPRODUCED: "At these depths and this length of training gates are decided, and discretising costs nothing "
             "that these test images can show.",
         },

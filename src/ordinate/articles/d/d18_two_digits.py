@@ -122,10 +122,9 @@ def two_digits(trained: ScoredCircuit, grown: ScoredCircuit, source: str, tested
             f"{grown.accuracy:.2%}: random wiring spends most of its gates on pixels that say nothing about the question. "
             "Gates that read well-placed pairs of pixels, such as ink in the middle and none beside it, settle it.",
             Verdict.NOT_TESTABLE: f"The article's images are MNIST's; these are {tested:,} others of 8 by 8 pixels, and the "
-            f"training is a tenth as long. The same configuration comes to {trained.accuracy:.2%} with {trained.gates:,} gates "
-            f"here, and {grown.gates} gates that were grown to {grown.accuracy:.2%}. With --full and MNIST at hand "
-            "the claim is "
-            "tested.",
+            f"training is a tenth as long. The same configuration comes to {trained.accuracy:.2%} with {trained.gates:,} "
+            f"gates here, and {grown.gates} gates that were grown to {grown.accuracy:.2%}. With --full and MNIST at hand the "
+            "claim is tested.",
         },
         inputs=f"{source}, digits 0 and 1; {tested:,} test images, read once",
         tables=[

@@ -119,16 +119,14 @@ def ten_digits(runs: Sequence[Trained], circuit: Grown, source: str, tested: int
         f"{most_votes.accuracy:.1%}; {circuit.gates} grown gates {circuit.test:.2%}",
         meaning={
             Verdict.REPRODUCED: f"The larger configuration comes to {runs[-1].accuracy:.2%} with "
-            f"{runs[-1].simplified:,} gates, the "
-            f"smaller stops at {small.accuracy:.1%}, and votes are the cause: {votes}, everything else alike. Where exactly it "
-            f"stops, and at how many gates ({small.simplified:,} here), depends on the window and depth of the "
-            "kernels and on the "
-            f"images an iteration, which the article does not say. {circuit.gates} gates that were grown reach "
-            f"{circuit.test:.2%}: how many gates digits need is a property of the search more than of the digits.",
+            f"{runs[-1].simplified:,} gates, the smaller stops at {small.accuracy:.1%}, and votes are the cause: {votes}, "
+            f"everything else alike. Where exactly it stops, and at how many gates ({small.simplified:,} here), depends on "
+            "the window and depth of the kernels and on the images an iteration, which the article does not say. "
+            f"{circuit.gates} gates that were grown reach {circuit.test:.2%}: how many gates digits need is a property of "
+            "the search more than of the digits.",
             Verdict.NOT_TESTABLE: f"The article's images are MNIST's; these are {tested:,} others of 8 by 8 pixels, "
-            "and training "
-            f"is short. Its smaller configuration comes to {votes}, so the cause that it names can be seen here too. "
-            f"{circuit.gates} gates that were grown reach {circuit.test:.2%}. With --full and MNIST at hand the claim "
+            f"and training is short. Its smaller configuration comes to {votes}, so the cause that it names can be seen here "
+            f"too. {circuit.gates} gates that were grown reach {circuit.test:.2%}. With --full and MNIST at hand the claim "
             "is tested.",
         },
         inputs=f"{source}; {tested:,} test images, read once by each",
@@ -185,8 +183,7 @@ def _picture(runs: Sequence[Trained], circuit: Grown, on_mnist: bool) -> Figure:
         caption="Left, accuracy against the number of gates: a circuit while it grows, and trained configurations. Right, the "
         "smaller configuration with more votes for each class and nothing else changed.",
         alt="Left, over gates on a logarithmic axis, the line of the grown circuit rises steeply; marks of trained "
-        "networks lie "
-        "to its right. Right, accuracy by votes a class: "
+        "networks lie to its right. Right, accuracy by votes a class: "
         + ", ".join(f"{one.accuracy:.2f}" for one in runs[: len(_MORE_VOTES)])
         + ".",
     )

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from ordinate.lab.claim import Claim, Inputs
 from ordinate.lab.figures import SERIES, canvas, to_svg
-from ordinate.lab.measurement import Check, Figure, Measurement, Role, Table, Verdict
+from ordinate.lab.measurement import Check, Figure, Measurement, Role, Verdict
 from ordinate.position import Sinusoidal, indices
 
 __all__ = ["CLAIM", "counting", "measure"]
@@ -108,26 +108,14 @@ def counting(integer: Count, by_position: CountWithin, by_length: CountWithin, s
         f"and {first['length'][1]:.2f}; a sigmoid still moves at {last_moving} and never after",
         meaning={
             Verdict.CORRECTED: "The objections hold, the formula needs a word. As printed, 1/(pos - 1) is a function of the "
-            f"position, and the first token gets {first['position'][0]:g} whatever the text; the examples of .33 and "
-            ".11 divide "
-            "by the length less 1. Read so, the value stays within 1, and one place has another value in every text, "
+            f"position, and the first token gets {first['position'][0]:g} whatever the text; the examples of .33 and .11 "
+            "divide by the length less 1. Read so, the value stays within 1, and one place has another value in every text, "
             "which is the objection. An integer of 10,000 beside word vectors of length 5 or so would be all that a layer "
-            f"sees. A sigmoid is bounded and means the same everywhere, but it stops: in float32 every position past "
+            "sees. A sigmoid is bounded and means the same everywhere, but it stops: in float32 every position past "
             f"{last_moving} has the value 1. The sinusoid has none of these faults.",
         },
         inputs=f"positions 1 to {10 * _FAR:,}; texts of 4, 10 and {_LONG} tokens; a sinusoid of {_DIM} channels beside them",
         figures=[_grows(integer), _shrinks(), _flattens(sigmoid)],
-        tables=[
-            Table(
-                "Step from one position to the next",
-                ("way of counting", "at position 0", "at position 10"),
-                [
-                    ("raw integer", 1.0, float(integer(torch.tensor([11])) - integer(torch.tensor([10])))),
-                    ("equal steps of 1/(length - 1), 100 tokens", 1 / (_LONG - 1), 1 / (_LONG - 1)),
-                    ("sigmoid", flat[0], flat[1]),
-                ],
-            )
-        ],
     )
 
 
@@ -168,8 +156,7 @@ def _shrinks() -> Figure:
         "shrinks",
         svg,
         caption="Every token of three texts at its value, in equal steps as the article's picture of five tokens. The "
-        "dotted line, .5, meets the third word of five and none of a "
-        "hundred.",
+        "dotted line, .5, meets the third word of five and none of a hundred.",
         alt="Three rows of dots from 0 to 1: five dots far apart, twenty closer, a hundred that nearly touch.",
     )
 

@@ -118,8 +118,7 @@ def chip(
             "still leaves room for a small processor. A large one fails on its gates alone.",
         },
         inputs=f"two layers of gates trained on 8 by 8 digits enlarged to 28 by 28, {small.num_gates:,} and "
-        f"{large.num_gates:,}; an up5k has "
-        f"{LOGIC_CELLS:,} logic cells",
+        f"{large.num_gates:,}; an up5k has {LOGIC_CELLS:,} logic cells",
         tables=[
             Table(
                 "Four-input tables",

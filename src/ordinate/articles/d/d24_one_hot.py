@@ -109,10 +109,9 @@ def one_hot_and_embedded(
         meaning={
             Verdict.CORRECTED: "The point stands: one-hot vectors make every two words equally foreign, embeddings do not. Two "
             "numbers need a touch. Both one-hots are printed as [0,1,0], so their product is 1; the text gives the first "
-            "dimension to the apple, and with [1,0,0] all products are 0. And the cosine of apple and chimpanzee is "
-            ".148, not near -1: that would be the "
-            f"opposite direction, while unrelated words are near a right angle.{in_truth} Apple and orange, {alike:.3f}, are "
-            "as near as the article says.",
+            "dimension to the apple, and with [1,0,0] all products are 0. And the cosine of apple and chimpanzee is .148, "
+            f"not near -1: that would be the opposite direction, while unrelated words are near a right angle.{in_truth} "
+            f"Apple and orange, {alike:.3f}, are as near as the article says.",
         },
         inputs="the article's vectors of three numbers" + ("" if real is None else f"; {real.source}"),
         tables=[

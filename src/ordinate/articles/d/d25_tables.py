@@ -201,10 +201,9 @@ def tables(scores: Scores) -> Measurement:
         key_figure=f"{means[best]:.1%} against {means[logistic]:.1%} of logistic regression; {scores.nanoseconds:.1f} ns a row",
         meaning={
             Verdict.REPRODUCED: f"Within {100 * _MATCH:.0f} points of logistic regression ({means[logistic]:.1%}) and of a "
-            "small net "
-            f"({means[net]:.1%}), with {scores.gates} gates on thermometer bits and {scores.nanoseconds:.1f} ns a row once "
-            "rows "
-            "are packed. Thresholds and packing cost more than the gates do; a table that is kept as bits saves them.",
+            f"small net ({means[net]:.1%}), with {scores.gates} gates on thermometer bits and {scores.nanoseconds:.1f} ns a "
+            "row once rows are packed. Thresholds and packing cost more than the gates do; a table that is kept as bits "
+            "saves them.",
             Verdict.REFUTED: f"Fast it is ({scores.nanoseconds:.1f} ns a row, packed), but the best logic model stays at "
             f"{means[best]:.1%}, more than {100 * _MATCH:.0f} points below logistic regression ({means[logistic]:.1%}) or the "
             f"small net ({means[net]:.1%}): this table's classes are nearly linear, and thresholds round what a weighted sum "
