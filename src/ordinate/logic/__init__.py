@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import ordinate.logic.methods  # noqa: F401 - binds the methods of Circuit
 from ordinate.logic.circuit.circuit import Circuit, Votes
-from ordinate.logic.circuit.input_thresholds import InputThresholds
+from ordinate.logic.circuit.input_thresholds import FixedPoint, InputThresholds
 from ordinate.logic.circuit.runtime import BitParallel
 from ordinate.logic.export.blif_aiger import aiger, blif
-from ordinate.logic.export.c import c_source
+from ordinate.logic.export.c import c_header, c_source
 from ordinate.logic.export.lut_mapping import Lut, LutNetwork, map_luts
 from ordinate.logic.export.verilog import verilog
 from ordinate.logic.growth.grow import GrownCircuit, GrowthRound, GrowthSettings, grow
@@ -40,6 +40,7 @@ __all__ = [
     "ConvolutionBlock",
     "EpochReport",
     "Equivalence",
+    "FixedPoint",
     "GroupSum",
     "GrownCircuit",
     "GrowthRound",
@@ -60,6 +61,7 @@ __all__ = [
     "accuracy",
     "aiger",
     "blif",
+    "c_header",
     "c_source",
     "convolution_layers",
     "dead_code_elimination",

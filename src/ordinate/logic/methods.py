@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from ordinate.logic.circuit import files, runtime
 from ordinate.logic.circuit.circuit import Circuit
+from ordinate.logic.circuit.input_thresholds import FixedPoint
 from ordinate.logic.export.c import c_source
 from ordinate.logic.export.verilog import verilog
 from ordinate.logic.network import to_circuit
@@ -71,31 +72,43 @@ def save(self: Circuit, path: str | Path) -> None:
     files.save(self, path)
 
 
-def to_c(self: Circuit, name: str = "circuit") -> str:
+def to_c(self: Circuit, name: str = "circuit", *, dtype: str | None = None) -> str:
     """One C99 file that needs nothing else, as `ordinate.logic.export.c_source` describes it.
 
     Args:
         name: what every name in the file begins with.
+        dtype: type of the numbers that come in, such as "uint8", "int16" or "float32"; by default that of the thresholds.
 
     Raises:
         ArgumentError: a name that is none in C.
+        UnknownNameError: another dtype.
+        RefusedError: a dtype for a circuit without thresholds.
     """
-    return c_source(self, name)
+    return c_source(self, name, dtype=dtype)
 
 
-def to_verilog(self: Circuit, name: str = "circuit", *, pipelined: bool = False, thresholds: bool = False) -> str:
+def to_verilog(
+    self: Circuit,
+    name: str = "circuit",
+    *,
+    pipelined: bool = False,
+    thresholds: bool = False,
+    number: FixedPoint | None = None,
+) -> str:
     """A Verilog module, with the ports that `ordinate.logic.export.verilog` describes.
 
     Args:
         name: of the module.
         pipelined: put registers into counting and comparing.
-        thresholds: take numbers of 8 bits and compare them with the circuit's thresholds, instead of bits.
+        thresholds: take numbers and compare them with the circuit's thresholds, instead of bits.
+        number: format of these numbers; by default that of the thresholds' integer type, or bytes.
 
     Raises:
         ArgumentError: a name that is none in Verilog.
-        RefusedError: thresholds are asked for and the circuit has none.
+        RefusedError: thresholds are asked for and the circuit has none, or they are for floating numbers and `number` is not
+            given.
     """
-    return verilog(self, name, pipelined=pipelined, thresholds=thresholds)
+    return verilog(self, name, pipelined=pipelined, thresholds=thresholds, number=number)
 
 
 def load(cls: type[Circuit], path: str | Path) -> Circuit:

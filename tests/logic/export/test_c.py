@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ordinate.errors import ArgumentError
-from ordinate.logic import Circuit, InputThresholds
+from ordinate.errors import ArgumentError, RefusedError, UnknownNameError
+from ordinate.logic import Circuit, InputThresholds, c_header, c_source
 from tests.logic.circuits import GENUINE, plain_classes, plain_scores, random_circuit, some_inputs
 
 COMPILERS = [
@@ -81,8 +81,8 @@ def test_any_circuit(tmp_path: Path, seed: int) -> None:
     "thresholds",
     [
         InputThresholds.uniform(6, 95),
-        InputThresholds(6, [0, 1, 2, 3, 4, 5], [-1, 0, 95.5, 254, 255, 300]),
-        InputThresholds(3, [2, 0, 1, 1, 0, 2], [10, 20, 30, 200, 254.5, 255]),
+        InputThresholds(6, [0, 1, 2, 3, 4, 5], [-1, 0, 95.5, 254, 255, 300], "uint8"),
+        InputThresholds(3, [2, 0, 1, 1, 0, 2], [10, 20, 30, 200, 254.5, 255], "uint8"),
     ],
     ids=["one for all", "at the ends of a byte", "several a feature"],
 )
@@ -94,6 +94,60 @@ def test_thresholds_travel_into_the_c(tmp_path: Path, thresholds: InputThreshold
     found, scores = answers(built(circuit, tmp_path, "-O1"), rows, 4)
     assert np.array_equal(found, plain_classes(circuit, bits))
     assert np.array_equal(scores, plain_scores(circuit, bits))
+
+
+@needs_gcc
+@pytest.mark.parametrize("several", [False, True], ids=["one a feature", "several a feature"])
+@pytest.mark.parametrize("dtype", ["int8", "int16", "uint16", "int32", "uint32", "float32", "float64"])
+def test_numbers_of_every_type_are_compared_exactly(tmp_path: Path, dtype: str, several: bool) -> None:
+    """Values at, just below and just above each threshold, and the ends of the type."""
+    generator = np.random.default_rng(len(dtype))
+    feature = [2, 0, 1, 1, 0, 2] if several else [0, 1, 2, 3, 4, 5]
+    features, kind = max(feature) + 1, np.dtype(dtype).kind
+    if kind == "f":
+        values = generator.normal(size=(40, features)).astype(dtype)
+        threshold = np.array([values[0, feature[0]], 0.1, -1234.5, 1e30, values[1, feature[4]], 0.25], np.float64)
+        values[2:8] = [
+            [np.nextafter(np.dtype(dtype).type(t), side) for t in threshold[:features]] for side in (-9, 9, -1, 1, 0, 5)
+        ]
+    else:
+        bounds = np.iinfo(dtype)
+        threshold = np.array([bounds.min - 1.0, bounds.min, 95.5, bounds.max - 1.0, bounds.max, bounds.max / 2])
+        values = generator.integers(bounds.min, bounds.max, (40, features), dtype, endpoint=True)
+        near = np.clip(np.floor(threshold)[:, None] + [[-1, 0, 1, 2]], bounds.min, bounds.max).astype(dtype)
+        values[: near.size] = near.reshape(-1, 1)
+    circuit = random_circuit(2, 6, 40, thresholds=InputThresholds(features, feature, threshold, dtype))
+    expected = plain_classes(circuit, values.astype(np.float64)[:, feature] > threshold)
+    program = built(circuit, tmp_path, "-O1")
+    output = subprocess.run([program], input=values.tobytes(), capture_output=True, check=True).stdout.decode()
+    assert [int(line.split()[0]) for line in output.splitlines()] == expected.tolist()
+    assert np.array_equal(circuit.predict(circuit.inputs.bits(values)), expected)  # type: ignore[union-attr]
+
+
+def test_thresholds_that_are_no_bytes_are_for_doubles_unless_a_type_is_named() -> None:
+    circuit = random_circuit(2, 2, 5, thresholds=InputThresholds(1, [0, 0], [0.25, 1234.5]))
+    assert "typedef double net_number;" in circuit.to_c("net")
+    assert "typedef int16_t net_number;" in circuit.to_c("net", dtype="int16")
+    with pytest.raises(UnknownNameError, match="dtype: expected one of uint8, int8"):
+        circuit.to_c(dtype="complex64")
+    with pytest.raises(RefusedError, match="dtype: expected a circuit that carries thresholds"):
+        random_circuit(1).to_c(dtype="int16")
+
+
+@needs_gcc
+def test_the_compile_lines_in_the_file_and_its_header_work_as_they_stand(tmp_path: Path) -> None:
+    circuit = random_circuit(2, 6, 40, thresholds=InputThresholds(6, range(6), [1.5] * 6, "int16"))
+    (tmp_path / "small.c").write_text(c_source(circuit, "net", file="small.c"))
+    (tmp_path / "small.h").write_text(c_header(circuit, "net"))
+    lines = [line.split("   ")[1] for line in (tmp_path / "small.c").read_text().splitlines() if line.startswith(" *   cc ")]
+    assert len(lines) == 2
+    for line in lines:
+        assert subprocess.run(line.replace("cc ", "gcc ", 1), shell=True, cwd=tmp_path).returncode == 0
+    body = "int16_t row[net_FEATURES] = {0}; int32_t c; net_predict(row, 1, &c); return c;"
+    user = f'#include "small.h"\nint main(void) {{ {body} }}\n'
+    (tmp_path / "user.c").write_text(user)
+    assert subprocess.run(["gcc", *STRICT, "user.c", "small.o", "-o", "user"], cwd=tmp_path).returncode == 0
+    assert subprocess.run([tmp_path / "user"]).returncode == circuit.predict(np.zeros(6, int))
 
 
 @needs_gcc
@@ -117,7 +171,10 @@ def test_nothing_is_read_past_the_rows_or_written_past_the_words(
     features = np.random.default_rng(num_inputs).permutation(num_inputs + 2)[:num_inputs] if num_inputs == 71 else None
     least = np.random.default_rng(0).integers(-1, 257, num_inputs)
     thresholds = InputThresholds(
-        num_inputs + 2 if features is not None else num_inputs, np.arange(num_inputs) if features is None else features, least
+        num_inputs + 2 if features is not None else num_inputs,
+        np.arange(num_inputs) if features is None else features,
+        least,
+        "uint8",
     )
     circuit = random_circuit(num_inputs, num_inputs, 60, classes=3, thresholds=thresholds)
     (tmp_path / "net.c").write_text(circuit.to_c("net") + RUN_ON_EXACT_MEMORY)

@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 
 from ordinate.errors import ArgumentError, RefusedError
-from ordinate.logic import Circuit, InputThresholds
+from ordinate.logic import Circuit, FixedPoint, InputThresholds
 from ordinate.logic.export.verilog import latency, verilog, verilog_shifted
 from ordinate.logic.export.verilog_bench import (
     expected_file,
+    number_vectors,
     parallel_bench,
     serial_bench,
     serial_inputs,
@@ -130,7 +131,7 @@ endmodule
 
 @needs_iverilog
 def test_thresholds_may_be_inside_the_module(tmp_path: Path) -> None:
-    thresholds = InputThresholds(4, [0, 1, 2, 3, 0, 1], [-1, 0, 95.5, 254, 255, 300])
+    thresholds = InputThresholds(4, [0, 1, 2, 3, 0, 1], [-1, 0, 95.5, 254, 255, 300], "uint8")
     circuit = random_circuit(6, 6, 30, thresholds=thresholds)
     rows = np.random.default_rng(6).integers(0, 256, (200, 4)).astype(np.uint8)
     rows[:3] = [[0], [255], [96]]
@@ -142,6 +143,33 @@ def test_thresholds_may_be_inside_the_module(tmp_path: Path) -> None:
     )
     design = circuit.to_verilog("net", thresholds=True)
     assert simulated(tmp_path, design, bench, octets, plain_classes(circuit, bits)) == "PASS 200"
+
+
+@needs_iverilog
+@pytest.mark.parametrize("pipelined", [False, True])
+@pytest.mark.parametrize("kind", ["int16", "floats", "large floats"])
+def test_numbers_that_are_no_bytes_are_compared_inside_the_module(tmp_path: Path, kind: str, pipelined: bool) -> None:
+    generator = np.random.default_rng(1)
+    if kind == "int16":
+        rows = generator.integers(-(2**15), 2**15, (150, 3)).astype(np.int16)
+    else:
+        rows = generator.normal(size=(150, 3)) * (1 if kind == "floats" else 1e4)
+    thresholds = InputThresholds.thermometer(rows, 2)
+    circuit = random_circuit(3, 6, 40, thresholds=thresholds)
+    number = FixedPoint(16, signed=True) if kind == "int16" else FixedPoint.covering(thresholds, rows)
+    bits = rows.astype(float)[:, thresholds.feature] > thresholds.threshold
+    assert np.array_equal(number.bits_of(thresholds, rows), bits)
+    bench = parallel_bench(circuit, "net", 150, pipelined=pipelined, number=number)
+    design = circuit.to_verilog("net", thresholds=True, pipelined=pipelined, number=None if kind == "int16" else number)
+    assert simulated(tmp_path, design, bench, number_vectors(number, rows), plain_classes(circuit, bits)) == "PASS 150"
+
+
+def test_floating_thresholds_without_a_format_are_refused() -> None:
+    circuit = random_circuit(3, 2, 5, thresholds=InputThresholds(1, [0, 0], [0.25, 1234.5]))
+    with pytest.raises(RefusedError, match="thresholds: expected thresholds of integers, got thresholds of floating numbers"):
+        circuit.to_verilog(thresholds=True)
+    with pytest.raises(RefusedError, match="52 bits keep on their sides"):
+        FixedPoint.covering(circuit.inputs, [[0.25], [np.nextafter(0.25, 1)], [1e9]])  # type: ignore[arg-type]
 
 
 def test_only_inputs_that_are_read_are_sent() -> None:
@@ -174,9 +202,9 @@ def test_what_makes_no_module_is_refused() -> None:
             circuit.to_verilog(name)
     with pytest.raises(RefusedError, match="thresholds: expected a circuit that carries thresholds, got one of bits"):
         circuit.to_verilog(thresholds=True)
-    with pytest.raises(ArgumentError, match="gate_levels: expected at least 1, got 0"):
+    with pytest.raises(ArgumentError, match="gate_levels: expected an integer of at least 1, got 0"):
         verilog(circuit, pipelined=True, gate_levels=0)
-    with pytest.raises(ArgumentError, match="clocks: expected at least 2, got 1"):
+    with pytest.raises(ArgumentError, match="clocks: expected an integer of at least 2, got 1"):
         verilog_shifted(circuit, clocks=1)
     with pytest.raises(RefusedError, match="stage='gates'"):
         verilog(circuit, pipelined=True, stage="gates")

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from ordinate.arguments import check_integer, check_number
 from ordinate.errors import ArgumentError, ArgumentTypeError
 from ordinate.logic.circuit.arrays import integer_array, number_array
-from ordinate.logic.circuit.input_thresholds import InputThresholds
+from ordinate.logic.circuit.input_thresholds import FixedPoint, InputThresholds
 
 __all__ = ["CONSTANT_TABLES", "INVERTER_TABLES", "WIRE_TABLES", "Circuit", "Votes"]
 
@@ -180,8 +180,15 @@ class Circuit:
         def predict(self, bits: Any) -> npt.NDArray[np.int64]: ...
         def simplify(self, *, sat: bool = True) -> Circuit: ...
         def save(self, path: str | Path) -> None: ...
-        def to_c(self, name: str = "circuit") -> str: ...
-        def to_verilog(self, name: str = "circuit", *, pipelined: bool = False, thresholds: bool = False) -> str: ...
+        def to_c(self, name: str = "circuit", *, dtype: str | None = None) -> str: ...
+        def to_verilog(
+            self,
+            name: str = "circuit",
+            *,
+            pipelined: bool = False,
+            thresholds: bool = False,
+            number: FixedPoint | None = None,
+        ) -> str: ...
         @classmethod
         def load(cls, path: str | Path) -> Circuit: ...
         @classmethod

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ordinate.atomic_io import atomic_write
-from ordinate.errors import DataError, MissingDataError, OrdinateError
+from ordinate.errors import ArgumentError, DataError, MissingDataError, OrdinateError
 from ordinate.logic.circuit.circuit import Circuit
 from ordinate.logic.circuit.input_thresholds import InputThresholds
 
@@ -34,6 +34,7 @@ def to_document(circuit: Circuit) -> dict[str, Any]:
             "num_features": inputs.num_features,
             "feature": inputs.feature.tolist(),
             "threshold": inputs.threshold.tolist(),
+            **({} if inputs.dtype is None else {"dtype": inputs.dtype}),
         },
         "labels": list(circuit.labels),
         "notes": dict(circuit.notes),
@@ -67,15 +68,22 @@ def from_document(document: Any, source: str = "circuit") -> Circuit:
             votes=[(vote["signal"], vote["weight"]) for vote in document["votes"]],
             bias=document["bias"],
             tau=document["tau"],
-            inputs=None if inputs is None else InputThresholds(inputs["num_features"], inputs["feature"], inputs["threshold"]),
+            inputs=None if inputs is None else _thresholds(inputs),
             labels=document["labels"],
             notes=document["notes"],
         )
     except OrdinateError as error:
         raise DataError(f"{source}, {error.argument}", expected=error.expected, got=error.got, hint=error.hint) from error
-    except (KeyError, TypeError, ValueError, OverflowError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError, AttributeError) as error:
         reason = f"the field {error} missing" if isinstance(error, KeyError) else str(error)
         raise DataError(source, expected="a circuit", got=reason) from error
+
+
+def _thresholds(document: Any) -> InputThresholds:
+    unknown = document.keys() - {"num_features", "feature", "threshold", "dtype"}
+    if unknown:
+        raise ArgumentError("inputs", expected="only known fields", got=f"{sorted(unknown)[0]!r}")
+    return InputThresholds(document["num_features"], document["feature"], document["threshold"], document.get("dtype"))
 
 
 def load(path: str | Path) -> Circuit:

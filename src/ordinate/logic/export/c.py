@@ -15,21 +15,26 @@ import numpy as np
 import numpy.typing as npt
 
 from ordinate import __version__
-from ordinate.errors import ArgumentError
+from ordinate.arguments import check_choice
+from ordinate.errors import ArgumentError, RefusedError
 from ordinate.logic.circuit.circuit import Circuit
+from ordinate.logic.circuit.input_thresholds import DTYPES, InputThresholds
 from ordinate.logic.circuit.program import NEAR, Program, lower
 
-__all__ = ["GATES_MAIN", "HEAD", "MAIN", "PACK", "PREDICT", "c_source"]
+__all__ = ["c_header", "c_source"]
 
 HEAD = """\
 /* NAME: a logic circuit of @GATES@ two-input gates, written by ordinate @VERSION@.
  *
  * C99, no dependency. @OPERATIONS@ word operations a block of NAME_IMAGES images.
- * Each of the @NUM_FEATURES@ bytes of a row is @MEANING@.
+ * Each of the @NUM_FEATURES@ @NUMBERS@ of a row is @MEANING@.
  *
  *   cc -std=c99 -O3 -march=native -c NAME.c            a part of a program
- *   cc -std=c99 -O3 -march=native -DNAME_MAIN NAME.c   a program: rows of bytes in, classes and scores out
+ *   cc -std=c99 -O3 -march=native -DNAME_MAIN NAME.c   a program: rows of @NUMBERS@ in, classes and scores out
  *   -DNAME_WORD64                                      words of 64 bits, whatever the machine has
+ *
+ * Memory: no allocation; @TABLE_BYTES@ bytes of tables, and on the stack @STACK_WORDS@ words and @STACK_BYTES@ bytes.
+ * In NAME_block image i of a block is bit i % 64 of 64-bit lane i / 64; bit 0 is the lowest.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -53,7 +58,7 @@ typedef uint8_t NAME_bytes __attribute__((vector_size(8 * NAME_LANES)));
 #define NAME_LANES 1
 typedef uint64_t NAME_word;
 #endif
-#define NAME_IMAGES (64 * NAME_LANES)
+@TYPEDEF@#define NAME_IMAGES (64 * NAME_LANES)
 #define NAME_SPAN (8 * NAME_LANES)
 #define NAME_PADDED ((NAME_INPUTS + NAME_SPAN - 1) / NAME_SPAN * NAME_SPAN)
 #define NAME_SLOTS @NUM_SLOTS@
@@ -72,38 +77,7 @@ static const NAME_word *NAME_output(const NAME_word *in, const NAME_word *v, int
   return NAME_outputs[k] < NAME_INPUTS ? in + NAME_outputs[k] : v + (NAME_outputs[k] - NAME_INPUTS);
 }
 
-/* Eight rows as a byte an input: bit k of byte j says whether input j of row k is set. What is `ahead`, the next eight rows if
-   there are such, is fetched meanwhile. */
-static void NAME_eight(const uint8_t *row, const uint8_t *ahead, uint8_t *eight)
-{
-  size_t j = 0;
-#if NAME_LANES > 1
-  /* a vector of inputs at a time; the last vector ends with the last input, so that nothing past a row is read */
-  for (; NAME_INPUTS >= NAME_SPAN && j < NAME_INPUTS; j += NAME_SPAN) {
-    const size_t at = j + NAME_SPAN <= NAME_INPUTS ? j : (size_t)NAME_INPUTS - NAME_SPAN;
-    NAME_bytes x, all = {0}@VECTOR_TABLES@;
-    if (ahead)
-      for (int e = 0; e < NAME_LANES; e++)
-        __builtin_prefetch(ahead + 8 * at + 64 * e);
-@VECTOR_LOADS@#define NAME_ROW(k) \\
-  (memcpy(&x, row + k * NAME_STRIDE + at, sizeof x), all |= (NAME_bytes)(@VECTOR_COMPARISON@) & (uint8_t)(1 << k))
-    NAME_ROW(0), NAME_ROW(1), NAME_ROW(2), NAME_ROW(3), NAME_ROW(4), NAME_ROW(5), NAME_ROW(6), NAME_ROW(7);
-#undef NAME_ROW
-@VECTOR_EVER@    memcpy(eight + at, &all, sizeof all);
-  }
-#endif
-  (void)ahead;
-  for (; j < NAME_INPUTS; j++) {
-    unsigned all = 0;
-    for (int k = 0; k < 8; k++) {
-      const uint8_t x = row[k * NAME_STRIDE + j];
-      all |= (unsigned)(@COMPARISON@) << k;
-    }
-    eight[j] = (uint8_t)all;
-  }
-}
-
-/* as many bytes as a word of all lanes has, the first one lowest in its lane */
+@EIGHT@/* as many bytes as a word of all lanes has, the first one lowest in its lane */
 static NAME_word NAME_little(const uint8_t *bytes)
 {
   NAME_word w;
@@ -123,18 +97,18 @@ static NAME_word NAME_little(const uint8_t *bytes)
 
 /* Up to NAME_IMAGES rows into words; rows that are not there count as zeros. For 64 rows, a lane, the bytes of eight groups of
    eight rows and of eight inputs change places, for NAME_LANES times eight inputs at once. */
-static void NAME_pack(const uint8_t *rows, size_t n, NAME_word *in)
+static void NAME_pack(const @NUMBER@ *rows, size_t n, NAME_word *in)
 {
   static const uint64_t halves = 0x00000000FFFFFFFFu, pairs = 0x0000FFFF0000FFFFu, bytes = 0x00FF00FF00FF00FFu;
-  uint8_t eight[8][NAME_PADDED] = {{0}}, some[8 * NAME_FEATURES]@GATHERED@;
+  uint8_t eight[8][NAME_PADDED] = {{0}}@SEPARATELY@some[8 * NAME_FEATURES]@GATHERED@;
   for (size_t l = 0; l < NAME_LANES; l++) {
     for (size_t g = 0; g < 8; g++) {
       const size_t first = 64 * l + 8 * g;
-      const uint8_t *row = rows + first * NAME_FEATURES, *ahead = first + 16 <= n ? row + 8 * NAME_FEATURES : NULL;
+      const @NUMBER@ *row = rows + first * NAME_FEATURES, *ahead = first + 16 <= n ? row + 8 * NAME_FEATURES : NULL;
       if (first + 8 > n) {
         const size_t here = first < n ? (n - first) * NAME_FEATURES : 0;
-        memcpy(some, here ? row : rows, here);
-        memset(some + here, 0, sizeof some - here);
+        memcpy(some, here ? row : rows, here@TIMES_SIZE@);
+        memset(some + here, 0, sizeof some - here@TIMES_SIZE@);
         row = some;
       }
 @GATHER@      NAME_eight(row, ahead, eight[g]);
@@ -177,12 +151,87 @@ static void NAME_unpack(const NAME_word *in, const NAME_word *v, int first, int 
 }
 """
 
+HEADER = """\
+/* NAME: written by ordinate @VERSION@. A row has NAME_FEATURES @NUMBERS@; image i of a batch is row i. */
+#ifndef NAME_H
+#define NAME_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define NAME_FEATURES @NUM_FEATURES@
+#define NAME_CLASSES @NUM_CLASSES@
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+@TYPEDEF@
+/* the class of each of n rows [n][NAME_FEATURES]: the greatest score, of equal ones the first */
+void NAME_predict(const @NUMBER@ *rows, size_t n, int32_t *classes);
+/* the scores [n][NAME_CLASSES], (votes + bias) / tau */
+void NAME_scores(const @NUMBER@ *rows, size_t n, double *scores);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
+"""
+
+EIGHT_BYTES = """\
+/* Eight rows as a byte an input: bit k of byte j says whether input j of row k is set. What is `ahead`, the next eight rows if
+   there are such, is fetched meanwhile. */
+static void NAME_eight(const uint8_t *row, const uint8_t *ahead, uint8_t *eight)
+{
+  size_t j = 0;
+#if NAME_LANES > 1
+  /* a vector of inputs at a time; the last vector ends with the last input, so that nothing past a row is read */
+  for (; NAME_INPUTS >= NAME_SPAN && j < NAME_INPUTS; j += NAME_SPAN) {
+    const size_t at = j + NAME_SPAN <= NAME_INPUTS ? j : (size_t)NAME_INPUTS - NAME_SPAN;
+    NAME_bytes x, all = {0}@VECTOR_TABLES@;
+    if (ahead)
+      for (int e = 0; e < NAME_LANES; e++)
+        __builtin_prefetch(ahead + 8 * at + 64 * e);
+@VECTOR_LOADS@#define NAME_ROW(k) \\
+  (memcpy(&x, row + k * NAME_STRIDE + at, sizeof x), all |= (NAME_bytes)(@VECTOR_COMPARISON@) & (uint8_t)(1 << k))
+    NAME_ROW(0), NAME_ROW(1), NAME_ROW(2), NAME_ROW(3), NAME_ROW(4), NAME_ROW(5), NAME_ROW(6), NAME_ROW(7);
+#undef NAME_ROW
+@VECTOR_EVER@    memcpy(eight + at, &all, sizeof all);
+  }
+#endif
+  (void)ahead;
+  for (; j < NAME_INPUTS; j++) {
+    unsigned all = 0;
+    for (int k = 0; k < 8; k++) {
+      const uint8_t x = row[k * NAME_STRIDE + j];
+      all |= (unsigned)(@COMPARISON@) << k;
+    }
+    eight[j] = (uint8_t)all;
+  }
+}
+
+"""
+
+EIGHT_NUMBERS = """\
+/* Eight rows as a byte an input: bit k of byte j says whether input j of row k is set. */
+static void NAME_eight(const NAME_number *row, const NAME_number *ahead, uint8_t *eight)
+{
+  (void)ahead;
+  for (size_t j = 0; j < NAME_INPUTS; j++) {
+    unsigned all = 0;
+    for (int k = 0; k < 8; k++)
+      all |= (unsigned)((@WIDE@)row[k * NAME_STRIDE + j] > NAME_threshold[j]) << k;
+    eight[j] = (uint8_t)all;
+  }
+}
+
+"""
+
 PREDICT = """
-void NAME_predict(const uint8_t *rows, size_t n, int32_t *classes);
-void NAME_scores(const uint8_t *rows, size_t n, double *scores);
+void NAME_predict(const @NUMBER@ *rows, size_t n, int32_t *classes);
+void NAME_scores(const @NUMBER@ *rows, size_t n, double *scores);
 
 /* the class of each of n rows [n][NAME_FEATURES]: the greatest score, of equal ones the first */
-void NAME_predict(const uint8_t *rows, size_t n, int32_t *classes)
+void NAME_predict(const @NUMBER@ *rows, size_t n, int32_t *classes)
 {
   NAME_word in[NAME_PADDED], v[NAME_SLOTS];
   int32_t found[64];
@@ -198,7 +247,7 @@ void NAME_predict(const uint8_t *rows, size_t n, int32_t *classes)
 }
 
 /* the scores [n][NAME_CLASSES], (votes + bias) / tau */
-void NAME_scores(const uint8_t *rows, size_t n, double *scores)
+void NAME_scores(const @NUMBER@ *rows, size_t n, double *scores)
 {
   static const int starts[NAME_CLASSES] = {@COUNT_STARTS@}, widths[NAME_CLASSES] = {@COUNT_WIDTHS@};
   static const double offset[NAME_CLASSES] = {@OFFSETS@}, bias[NAME_CLASSES] = {@BIAS@};
@@ -255,14 +304,14 @@ MAIN = (
 static double NAME_bench_predict(double seconds)
 {
   enum { ROWS = 10000 };
-  uint8_t *rows = malloc((size_t)ROWS * NAME_FEATURES);
+  @NUMBER@ *rows = malloc((size_t)ROWS * NAME_FEATURES@TIMES_ROW@);
   int32_t *classes = malloc(ROWS * sizeof *classes);
   uint64_t state = 88172645463325252u, images = 0;
   if (!rows || !classes)
     exit(2);
   for (size_t i = 0; i < (size_t)ROWS * NAME_FEATURES; i++) {
     state ^= state << 13, state ^= state >> 7, state ^= state << 17;
-    rows[i] = (uint8_t)state;
+    rows[i] = (@NUMBER@)@DRAW@;
   }
   NAME_predict(rows, ROWS, classes);
   const clock_t begin = clock();
@@ -279,7 +328,7 @@ static double NAME_bench_predict(double seconds)
 
 int main(int argc, char **argv)
 {
-  static uint8_t rows[NAME_IMAGES * NAME_FEATURES];
+  static @NUMBER@ rows[NAME_IMAGES * NAME_FEATURES];
   static int32_t classes[NAME_IMAGES];
   static double scores[NAME_IMAGES * NAME_CLASSES];
   size_t got;
@@ -290,10 +339,10 @@ int main(int argc, char **argv)
     return 0;
   }
   while ((got = fread(rows, 1, sizeof rows, stdin)) > 0) {
-    const size_t n = got / NAME_FEATURES;
-    if (got % NAME_FEATURES) {
-      fprintf(stderr, "NAME: expected rows of %d bytes, got %d bytes past the last whole one\\n", NAME_FEATURES,
-              (int)(got % NAME_FEATURES));
+    const size_t n = got / @ROW_BYTES@;
+    if (got % @ROW_BYTES@) {
+      fprintf(stderr, "NAME: expected rows of %d bytes, got %d bytes past the last whole one\\n", @ROW_BYTES_INT@,
+              (int)(got % @ROW_BYTES@));
       return 2;
     }
     NAME_predict(rows, n, classes);
@@ -333,10 +382,18 @@ int main(int argc, char **argv)
 
 _OPERATIONS = {6: "{a} ^ {b}", 8: "{a} & {b}", 4: "{a} & ~{b}", 14: "{a} | {b}", 3: "~{a}"}
 _CONSTANTS = {0: "{a} & ~{a}", 15: "{a} | ~{a}"}
+_C_WORDS = {"main", "int", "double", "float", "void", "if", "else", "for", "while", "do", "static", "const", "return", "NAME"}
 _PART = 500  # operations a function: compile time grows faster than the length of a function
 
 
-def c_source(circuit: Circuit, name: str = "circuit", *, stage: Literal["all", "gates"] = "all") -> str:
+def c_source(
+    circuit: Circuit,
+    name: str = "circuit",
+    *,
+    stage: Literal["all", "gates"] = "all",
+    dtype: str | None = None,
+    file: str | None = None,
+) -> str:
     """The C file of a circuit.
 
     With `stage="all"` it has
@@ -345,24 +402,30 @@ def c_source(circuit: Circuit, name: str = "circuit", *, stage: Literal["all", "
         void NAME_scores(const uint8_t *rows, size_t n, double *scores);      scores [n][NAME_CLASSES], (votes + bias) / tau
         void NAME_block(const NAME_word *in, NAME_word *v);                   words in, words out
 
-    where a row holds the numbers that the circuit's thresholds are for, or a byte an input bit (0 or not) where it has none.
+    where a row holds the numbers that the circuit's thresholds are for, of the type `dtype` (`NAME_number` where that is not a
+    byte), or a byte an input bit (0 or not) where it has none. Integers are compared with the floor of a threshold, floating
+    numbers with the threshold itself, in double: both are exact.
 
     Args:
         circuit: any; simplify it before.
         name: what every name in the file begins with.
+        dtype: type of the numbers, one of `ordinate.logic.circuit.input_thresholds.DTYPES`; by default that of the thresholds,
+            bytes where all are integers from 0 to 254, else float64.
+        file: the name that the file will have, for the compile lines in its comment; `NAME.c` by default.
         stage: "gates" leaves packing, counting and comparing out: `NAME_block` then ends with the signals that vote.
 
     Raises:
         ArgumentError: a name that is none in C.
+        UnknownNameError: another dtype.
+        RefusedError: a dtype for a circuit without thresholds.
 
     >>> source = c_source(Circuit(2, [6], [0], [1], votes=[([2], [-1]), ([2], [1])]), "parity")
     >>> "void parity_predict(const uint8_t *rows, size_t n, int32_t *classes)" in source
     True
     """
-    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,62}", name):
-        raise ArgumentError("name", expected="a name in C: letters, digits, underscores", got=name)
+    _check_name(name)
     program = lower(circuit, stage, recompute=True)
-    inputs = circuit.inputs
+    inputs, parts = circuit.inputs, _inputs(circuit, dtype)
     text = HEAD + _parts(program)
     if stage == "gates":
         text += GATES_MAIN
@@ -386,10 +449,38 @@ def c_source(circuit: Circuit, name: str = "circuit", *, stage: Literal["all", "
         "OFFSETS": _numbers([one.offset for one in program.plan.classes]),
         "BIAS": _numbers([repr(float(one)) for one in circuit.bias]),
         "TAU": repr(circuit.tau),
+        **_memory(circuit, program, parts),
         "MEANING": "a bit: 0 or not" if inputs is None else "a number, compared with its threshold",
-    } | _inputs(circuit)
+    } | parts
+    text = text.replace("@EIGHT@", EIGHT_BYTES if named["NUMBER"] == "uint8_t" else EIGHT_NUMBERS)
     text = re.sub(r"@([A-Z_]+)@", lambda match: named[match[1]], text)
-    return re.sub(r"\bNAME_", f"{name}_", text).replace("NAME:", f"{name}:")
+    text = re.sub(r"@([A-Z_]+)@", lambda match: named[match[1]], text)  # a part may hold parts
+    return re.sub(r"(?<=-D)NAME_|\bNAME_", f"{name}_", text).replace("NAME:", f"{name}:").replace("NAME.c", file or f"{name}.c")
+
+
+def c_header(circuit: Circuit, name: str = "circuit", *, dtype: str | None = None) -> str:
+    """The header of `c_source`: sizes, the type of a number, and the two functions. Arguments and errors as there.
+
+    >>> "void net_predict(const uint8_t *rows, size_t n, int32_t *classes);" in c_header(
+    ...     Circuit(2, [6], [0], [1], votes=[([2], [-1]), ([2], [1])]), "net"
+    ... )
+    True
+    """
+    _check_name(name)
+    inputs, parts = circuit.inputs, _inputs(circuit, dtype)
+    text = HEADER
+    named = parts | {
+        "VERSION": __version__,
+        "NUM_FEATURES": str(circuit.num_inputs if inputs is None else inputs.num_features),
+        "NUM_CLASSES": str(circuit.num_classes),
+    }
+    text = re.sub(r"@([A-Z_]+)@", lambda match: named[match[1]], text)
+    return text.replace("NAME_H", f"{name.upper()}_H").replace("NAME", name)
+
+
+def _check_name(name: str) -> None:
+    if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,62}", name) or name in _C_WORDS:
+        raise ArgumentError("name", expected="a name in C: letters, digits, underscores", got=name)
 
 
 def _parts(program: Program) -> str:
@@ -434,23 +525,21 @@ def _parts(program: Program) -> str:
     )
 
 
-def _inputs(circuit: Circuit) -> dict[str, str]:
+def _inputs(circuit: Circuit, dtype: str | None) -> dict[str, str]:
     """Where the inputs look and what they compare with: a bit is `byte >= least`, unless it never is."""
     inputs = circuit.inputs
-    parts = dict.fromkeys(("TABLES", "GATHERED", "GATHER", "VECTOR_TABLES", "VECTOR_LOADS", "VECTOR_EVER"), "")
-    parts["STRIDE"] = "NAME_FEATURES"
+    parts = dict.fromkeys(("TABLES", "GATHERED", "GATHER", "VECTOR_TABLES", "VECTOR_LOADS", "VECTOR_EVER", "TYPEDEF"), "")
+    parts |= {"STRIDE": "NAME_FEATURES", "NUMBER": "uint8_t", "NUMBERS": "bytes", "SEPARATELY": ", ", "DRAW": "state"}
+    parts |= {"TIMES_SIZE": "", "TIMES_ROW": "", "ROW_BYTES": "NAME_FEATURES", "ROW_BYTES_INT": "NAME_FEATURES"}
     if inputs is None:
+        if dtype is not None:
+            raise RefusedError("dtype", expected="a circuit that carries thresholds", got="one of bits, which are bytes")
         return parts | {"COMPARISON": "x != 0", "VECTOR_COMPARISON": "x != 0"}
-    least = inputs.least_bytes()
-    parts["TABLES"] = _bytes("least", np.minimum(least, 255))
-    parts["VECTOR_TABLES"] = ", least"
-    parts["VECTOR_LOADS"] = "    memcpy(&least, NAME_least + at, sizeof least);\n"
-    parts["VECTOR_COMPARISON"] = "x >= least"
-    parts["COMPARISON"] = "x >= NAME_least[j]"
-    if (least == 256).any():
-        parts["TABLES"] += _bytes("ever", np.where(least < 256, 255, 0))
-        parts["VECTOR_EVER"] = "    memcpy(&x, NAME_ever + at, sizeof x);\n    all &= x;\n"
-        parts["COMPARISON"] = "(x >= NAME_least[j]) & NAME_ever[j]"
+    dtype = inputs.emitted_dtype() if dtype is None else check_choice("dtype", dtype, DTYPES)
+    if dtype != "uint8":
+        parts |= _wide(inputs, dtype)
+    else:
+        parts |= _compared_bytes(inputs)
     if not np.array_equal(inputs.feature, np.arange(circuit.num_inputs)):
         parts["STRIDE"] = "NAME_INPUTS"
         parts["TABLES"] += f"static const uint32_t NAME_feature[NAME_INPUTS] = {{{_numbers(inputs.feature.tolist())}}};\n"
@@ -462,6 +551,59 @@ def _inputs(circuit: Circuit) -> dict[str, str]:
       row = gathered;
       ahead = NULL;
 """
+    return parts
+
+
+def _memory(circuit: Circuit, program: Program, parts: dict[str, str]) -> dict[str, str]:
+    """What the file needs, in bytes and in words of the machine's width (16 to 64 bytes)."""
+    inputs = circuit.inputs
+    features = circuit.num_inputs if inputs is None else inputs.num_features
+    size = {"uint8_t": 1}.get(parts["NUMBER"], 8)
+    tables = 4 * len(program.outputs) + circuit.num_classes * 24
+    tables += (
+        0
+        if inputs is None
+        else circuit.num_inputs * (1 if size == 1 else 8) + (4 * circuit.num_inputs if parts["GATHER"] else 0)
+    )
+    stack = 8 * (circuit.num_inputs + 64) + 8 * size * (features + (circuit.num_inputs if parts["GATHER"] else 0)) + 320
+    words = circuit.num_inputs + 64 + max(1, program.num_slots - program.num_inputs)
+    return {"TABLE_BYTES": f"about {tables:,}", "STACK_BYTES": f"about {stack:,}", "STACK_WORDS": f"up to {words:,}"}
+
+
+def _wide(inputs: InputThresholds, dtype: str) -> dict[str, str]:
+    """Comparisons of numbers that are no bytes: integers with the floor of each threshold, floating numbers with itself."""
+    if dtype.startswith("float"):
+        wide, kind = "double", {"float32": "float", "float64": "double"}[dtype]
+        values = [float(one).hex() for one in inputs.threshold]
+    else:
+        wide, kind, bounds = "int64_t", f"{dtype}_t", np.iinfo(dtype)
+        values = [str(int(one)) for one in np.clip(np.floor(inputs.threshold), int(bounds.min) - 1, int(bounds.max))]
+    return {
+        "TABLES": f"static const {wide} NAME_threshold[NAME_INPUTS] = {{{_numbers(values)}}};\n",
+        "TYPEDEF": f"typedef {kind} NAME_number;\n",
+        "NUMBER": "NAME_number",
+        "NUMBERS": f"numbers of type {kind}",
+        "WIDE": wide,
+        "SEPARATELY": ";\n  NAME_number ",
+        "DRAW": "(int)(state & 127)",
+        "TIMES_SIZE": " * sizeof *some",
+        "TIMES_ROW": " * sizeof *rows",
+        "ROW_BYTES": "(NAME_FEATURES * sizeof *rows)",
+        "ROW_BYTES_INT": "(int)(NAME_FEATURES * sizeof *rows)",
+    }
+
+
+def _compared_bytes(inputs: InputThresholds) -> dict[str, str]:
+    least, parts = inputs.least_bytes(), dict[str, str]()
+    parts["TABLES"] = _bytes("least", np.minimum(least, 255))
+    parts["VECTOR_TABLES"] = ", least"
+    parts["VECTOR_LOADS"] = "    memcpy(&least, NAME_least + at, sizeof least);\n"
+    parts["VECTOR_COMPARISON"] = "x >= least"
+    parts["COMPARISON"] = "x >= NAME_least[j]"
+    if (least == 256).any():
+        parts["TABLES"] += _bytes("ever", np.where(least < 256, 255, 0))
+        parts["VECTOR_EVER"] = "    memcpy(&x, NAME_ever + at, sizeof x);\n    all &= x;\n"
+        parts["COMPARISON"] = "(x >= NAME_least[j]) & NAME_ever[j]"
     return parts
 
 

@@ -28,6 +28,7 @@ from ordinate.arguments import check_integer
 from ordinate.errors import ArgumentError, RefusedError
 from ordinate.logic.circuit.circuit import Circuit
 from ordinate.logic.circuit.counting import CountPlan, count_plan
+from ordinate.logic.circuit.input_thresholds import FixedPoint
 from ordinate.logic.circuit.program import voting_signals
 
 __all__ = [
@@ -38,6 +39,7 @@ __all__ = [
     "gate_module",
     "input_span",
     "latency",
+    "number_format",
     "shifted_latency",
     "tournament",
     "verilog",
@@ -153,40 +155,46 @@ def verilog(
     *,
     pipelined: bool = False,
     thresholds: bool = False,
+    number: FixedPoint | None = None,
     gate_levels: int | None = None,
     stage: Literal["classes", "gates"] = "classes",
 ) -> str:
     """The Verilog (2001) of a circuit.
 
-    Ports: `bits [num_inputs-1:0]`, or `x [8 num_features - 1:0]` with thresholds, feature f in bits 8f to 8f+7; `class_index`.
+    Ports: `bits [num_inputs-1:0]`, or `x` with thresholds, where feature f is in bits W f to W f + W - 1 for numbers of W bits;
+    `class_index`.
     Pipelined also `clk`, `in_valid` and `out_valid`: a new image may come every clock, its class is there `latency` clocks on.
 
     Args:
         circuit: any; simplify it before.
         name: of the module.
         pipelined: a register after the gates and after every adder and comparison.
-        thresholds: take numbers of 8 bits and compare them.
+        thresholds: take numbers and compare them: bytes, or what `number` says.
+        number: format of the numbers, such as `FixedPoint.covering(circuit.inputs, rows)`; by default that of the thresholds'
+            integer type, or bytes where all thresholds are integers from 0 to 254.
         gate_levels: with `pipelined`, also a register after so many levels of gates; what later gates read of the inputs is
             then delayed too, which costs a flip-flop a stage and signal.
         stage: "gates" ends with the signals that vote, `votes`, in the order of `voting_signals`; it is not pipelined.
 
     Raises:
         ArgumentError: a name that is none in Verilog, levels below 1.
-        RefusedError: thresholds are asked for and the circuit has none; "gates" with `pipelined`.
+        RefusedError: thresholds are asked for and the circuit has none, or they are for floating numbers and `number` is not
+            given; "gates" with `pipelined`.
 
     >>> "wire g1 = bits[0] ^ bits[1];" in verilog(Circuit(2, [6], [0], [1], votes=[([2], [-1]), ([2], [1])]))
     True
     """
     check_name(name)
-    if thresholds and circuit.inputs is None:
-        raise RefusedError("thresholds", expected="a circuit that carries thresholds", got="one of bits")
+    if number is not None and not thresholds:
+        raise RefusedError("number", expected="thresholds=True beside it", got="thresholds=False")
+    number = number_format(circuit, number) if thresholds else None
     if gate_levels is not None:
         check_integer("gate_levels", gate_levels, minimum=1)
     if stage == "gates" and pipelined:
         raise RefusedError("pipelined", expected="False with stage='gates'", got="True")
     plan = count_plan(circuit)
-    module, signals = gate_module(circuit, thresholds, gate_levels if pipelined else None)
-    ports = [f"input wire {input_span(circuit, thresholds)}"]
+    module, signals = gate_module(circuit, number, gate_levels if pipelined else None)
+    ports = [f"input wire {input_span(circuit, number)}"]
     if stage == "gates":
         voting = [signals[signal].name for signal in voting_signals(circuit)]
         ports.append(f"output wire [{max(len(voting), 1) - 1}:0] votes")
@@ -207,7 +215,7 @@ def verilog(
     listed = ",\n  ".join(ports)
     return (
         f"// {name}: a logic circuit of {circuit.num_gates:,} two-input gates, written by ordinate {__version__}.\n"
-        f"// {_header(circuit, plan)}\n"
+        f"// {_header(circuit, plan)}\n{_format_line(number)}"
         "`timescale 1ns/1ps\n"
         f"module {name} (\n  {listed}\n);\n{module.text()}\n" + "\n".join(ends) + "\nendmodule\n"
     )
@@ -215,7 +223,7 @@ def verilog(
 
 def latency(circuit: Circuit, *, gate_levels: int | None = None) -> int:
     """Clocks from an image to its class in the pipelined module."""
-    module, signals = gate_module(circuit, False, gate_levels)
+    module, signals = gate_module(circuit, None, gate_levels)
     return _decide(module, circuit, count_plan(circuit), signals, True).stage
 
 
@@ -230,11 +238,50 @@ def zero() -> str:
     return "1'b0"
 
 
-def input_span(circuit: Circuit, thresholds: bool) -> str:
+def _format_line(number: FixedPoint | None) -> str:
+    if number is None or number == FixedPoint(8):
+        return ""
+    return (
+        f"// a number x is sent as floor(x * 2^{number.fraction_bits}): {number.bits} bits, "
+        f"{'signed' if number.signed else 'unsigned'}, {number.smallest} to {number.largest}\n"
+    )
+
+
+def number_format(circuit: Circuit, number: FixedPoint | None) -> FixedPoint:
+    """The format of the numbers that a circuit's thresholds are compared with. Raises RefusedError as `verilog`."""
+    if circuit.inputs is None:
+        raise RefusedError("thresholds", expected="a circuit that carries thresholds", got="one of bits")
+    if number is not None:
+        return number
+    dtype = circuit.inputs.emitted_dtype()
+    if dtype.startswith("float"):
+        raise RefusedError(
+            "thresholds",
+            expected="thresholds of integers",
+            got="thresholds of floating numbers",
+            hint="pass number=FixedPoint.covering(circuit.inputs, rows), proven on all rows",
+        )
+    return FixedPoint(np.iinfo(dtype).bits, signed=dtype.startswith("int"))
+
+
+def input_span(circuit: Circuit, number: FixedPoint | None) -> str:
     """The input port."""
-    if thresholds and circuit.inputs is not None:
-        return f"[{8 * circuit.inputs.num_features - 1}:0] x"
+    if number is not None and circuit.inputs is not None:
+        return f"[{number.bits * circuit.inputs.num_features - 1}:0] x"
     return f"[{circuit.num_inputs - 1}:0] bits"
+
+
+def _comparison(feature: int, least: float, number: FixedPoint) -> str:
+    """Whether a number is at least so much; what no number of the format is, or every one, is a constant."""
+    if least <= number.smallest:
+        return "1'b1"
+    if least > number.largest:
+        return "1'b0"
+    first, bits = number.bits * feature, number.bits
+    port = f"x[{first + bits - 1}:{first}]" if bits > 1 else f"x[{first}]"
+    if not number.signed:
+        return f"{port} >= {bits}'d{int(least)}"
+    return f"$signed({port}) >= {'-' if least < 0 else ''}{bits}'sd{abs(int(least))}"
 
 
 def _header(circuit: Circuit, plan: CountPlan) -> str:
@@ -242,18 +289,17 @@ def _header(circuit: Circuit, plan: CountPlan) -> str:
     return f"score = (votes + bias) / {circuit.tau:g}; added to the counts before they are compared: {lifts}"
 
 
-def gate_module(circuit: Circuit, thresholds: bool, gate_levels: int | None) -> tuple[Module, list[Wire]]:
+def gate_module(circuit: Circuit, number: FixedPoint | None, gate_levels: int | None) -> tuple[Module, list[Wire]]:
     """A module with the circuit's gates, and the wire of each signal; signals that no vote depends on get none."""
     module = Module(gate_levels)
     needed = _needed(circuit)
     signals: list[Wire] = []
+    least = number.least(circuit.inputs) if number is not None and circuit.inputs is not None else np.zeros(0)
     for place in range(circuit.num_inputs):
-        if not thresholds or circuit.inputs is None:
+        if number is None or circuit.inputs is None:
             signals.append(Wire(f"bits[{place}]" if circuit.num_inputs > 1 else "bits", 1))
             continue
-        least = int(np.clip(np.floor(circuit.inputs.threshold[place]) + 1, 0, 256))
-        first = 8 * int(circuit.inputs.feature[place])
-        expression = "1'b1" if least == 0 else "1'b0" if least == 256 else f"x[{first + 7}:{first}] >= 8'd{least}"
+        expression = _comparison(int(circuit.inputs.feature[place]), float(least[place]), number)
         signals.append(module.wire(expression, 1, 0, 0, "b") if needed[place] else Wire("unused", 1))
     rows = zip(circuit.tables.tolist(), circuit.inputs_a.tolist(), circuit.inputs_b.tolist(), strict=True)
     for place, (table, a, b) in enumerate(rows, circuit.num_inputs):
@@ -411,7 +457,7 @@ def _built(circuit: Circuit, name: str, clocks: int) -> tuple[str, int]:
     check_name(name)
     check_integer("clocks", clocks, minimum=2, hint="the pipelined module takes an image every clock")
     plan = count_plan(circuit)
-    module, signals = gate_module(circuit, False, None)
+    module, signals = gate_module(circuit, None, None)
     voting = voting_signals(circuit)
     steps = max(1, min(clocks - 1, len(voting)))
     taken = max(1, -(-len(voting) // steps))

@@ -6,9 +6,19 @@ import numpy as np
 import numpy.typing as npt
 
 from ordinate.logic.circuit.circuit import Circuit
+from ordinate.logic.circuit.input_thresholds import FixedPoint
 from ordinate.logic.export.verilog import check_name, latency
 
-__all__ = ["class_width", "expected_file", "parallel_bench", "serial_bench", "serial_inputs", "serial_wrapper", "vector_file"]
+__all__ = [
+    "class_width",
+    "expected_file",
+    "number_vectors",
+    "parallel_bench",
+    "serial_bench",
+    "serial_inputs",
+    "serial_wrapper",
+    "vector_file",
+]
 
 
 def class_width(circuit: Circuit) -> int:
@@ -32,7 +42,19 @@ def expected_file(classes: npt.NDArray[np.int64]) -> str:
     return "".join(f"{int(one):x}\n" for one in classes)
 
 
-def parallel_bench(circuit: Circuit, name: str, images: int, *, pipelined: bool, interval: int = 1) -> str:
+def number_vectors(number: FixedPoint, x: npt.ArrayLike) -> npt.NDArray[np.bool_]:
+    """Rows of numbers [n, features] as the bits [n, features W] of a module that compares them itself.
+
+    >>> number_vectors(FixedPoint(3, signed=True), [[-1, 2]]).astype(int).tolist()
+    [[1, 1, 1, 0, 1, 0]]
+    """
+    integers = number.encode(x)
+    return np.asarray((integers[..., None] >> np.arange(number.bits) & 1).reshape(len(integers), -1), bool)
+
+
+def parallel_bench(
+    circuit: Circuit, name: str, images: int, *, pipelined: bool, interval: int = 1, number: FixedPoint | None = None
+) -> str:
     """A bench that applies every vector, compares every class, and prints `PASS n` or the first vectors that differ.
 
     It reads `vectors.hex` and `expected.hex` from the folder it runs in. The pipelined module gets an image every clock.
@@ -43,8 +65,11 @@ def parallel_bench(circuit: Circuit, name: str, images: int, *, pipelined: bool,
         images: how many vectors the files hold.
         pipelined: whether the module is.
         interval: clocks from one image to the next, for the module of `verilog_shifted`.
+        number: format of the numbers, where the module compares them itself; the vectors are then those of `number_vectors`.
     """
-    width, span = class_width(circuit), circuit.num_inputs
+    width, span, port = class_width(circuit), circuit.num_inputs, "bits"
+    if number is not None and circuit.inputs is not None:
+        span, port = number.bits * circuit.inputs.num_features, "x"
     head = f"""// applies {images} vectors to {name} and compares every class
 `timescale 1ns/1ps
 module {name}_bench;
@@ -76,7 +101,7 @@ module {name}_bench;
     if not pipelined:
         return (
             head
-            + f"""  {name} dut (.bits(bits), .class_index(class_index));
+            + f"""  {name} dut (.{port}(bits), .class_index(class_index));
   initial begin
     #1;
     for (sent = 0; sent < {images}; sent = sent + 1) begin
@@ -92,7 +117,7 @@ endmodule
         head
         + f"""  reg clk = 0, in_valid = 0;
   wire out_valid;
-  {name} dut (.clk(clk), .in_valid(in_valid), .bits(bits), .class_index(class_index), .out_valid(out_valid));
+  {name} dut (.clk(clk), .in_valid(in_valid), .{port}(bits), .class_index(class_index), .out_valid(out_valid));
   always #5 clk = ~clk;
   integer wait_clocks = 0;
   always @(negedge clk) begin
