@@ -30,7 +30,15 @@ LAYERS = [
 # The order inside a package, from below, where it has sub-packages or files whose order matters: a name not listed is free,
 # as long as no circle comes of it. `lab` knows no article, so `sweep` may use its figures; see also `EXCEPTIONS`.
 INSIDE: dict[str, list[list[str]]] = {
-    "logic": [["kernels"], ["circuit"], ["simplify", "export"], ["chip", "network"], ["growth", "methods"], ["__init__"]],
+    "logic": [
+        ["kernels"],
+        ["circuit"],
+        ["simplify", "export"],
+        ["chip", "network"],
+        ["growth", "methods"],
+        ["classifier"],
+        ["__init__"],
+    ],
     "reservoir": [
         ["seeds"],
         ["connectome", "datasets"],

@@ -6,6 +6,8 @@ Sub-packages, from below: `kernels` (compiled code), `circuit` (plain data, file
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import ordinate.logic.methods  # noqa: F401 - binds the methods of Circuit
 from ordinate.logic.circuit.circuit import Circuit, Votes
 from ordinate.logic.circuit.input_thresholds import FixedPoint, InputThresholds
@@ -33,6 +35,9 @@ from ordinate.logic.simplify import (
     structural_hashing,
 )
 
+if TYPE_CHECKING:
+    from ordinate.logic.classifier import LogicClassifier
+
 __all__ = [
     "PASSES",
     "BitParallel",
@@ -46,6 +51,7 @@ __all__ = [
     "GrowthRound",
     "GrowthSettings",
     "InputThresholds",
+    "LogicClassifier",
     "LogicConv2d",
     "LogicDense",
     "LogicNetwork",
@@ -77,3 +83,12 @@ __all__ = [
     "train",
     "verilog",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """`LogicClassifier` comes with scikit-learn, which nothing else here needs at import."""
+    if name == "LogicClassifier":
+        from ordinate.logic.classifier import LogicClassifier
+
+        return LogicClassifier
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

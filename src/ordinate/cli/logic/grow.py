@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ordinate.cli.logic.options import Classes, DataFolder, OtherData
+from ordinate.cli.logic.tables import (
+    BitsOption,
+    LabelOption,
+    MissingOption,
+    SpacingOption,
+    TableOption,
+    TableParts,
+    TestOption,
+    best_codes,
+    table_accuracy,
+    table_parts,
+)
 
 if TYPE_CHECKING:
     from ordinate.data import Digits
-    from ordinate.logic import Circuit, GrowthRound
+    from ordinate.logic import Circuit, GrowthRound, InputThresholds
 
 __all__ = ["grow"]
 
@@ -34,9 +47,15 @@ def grow(
         Path | None, typer.Option("--figure", metavar="FILE", help="Accuracy against gates, and which pixels are used.")
     ] = None,
     other_data: OtherData = False,
+    table: TableOption = None,
+    label: LabelOption = None,
+    test_table: TestOption = None,
+    missing: MissingOption = "refuse",
+    bits: BitsOption = "4",
+    spacing: SpacingOption = "quantile",
     as_json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")] = False,
 ) -> None:
-    """Grow a circuit of two-input gates that tells digits apart, and read its test accuracy once.
+    """Grow a circuit of two-input gates from images of digits or from a table, and read its test accuracy once.
 
     Exit 0, or 2 for wrong use.
     """
@@ -48,6 +67,10 @@ def grow(
     from ordinate.logic import grow as grown_from
 
     check_output(out, name="--out")
+    if table is not None:
+        parts = table_parts(table, label, test_table, missing, seed)
+        answer_record(_grown_on_table(parts, out, gates, votes, replacements, seed, checkpoint, bits, spacing), as_json)
+        return
     asked = {"votes_per_gate": votes, "replacements": replacements, "seed": seed}
     settings = GrowthSettings.usual(gates, few_images=data is None, **asked | ({} if copies is None else {"copies": copies}))
     known = digits_of(data, classes, check=not other_data)
@@ -72,6 +95,57 @@ def grow(
         save_growth_picture(grown.circuit, curve, known.size, picture)
         answer["picture"] = str(picture)
     answer_record(answer, as_json)
+
+
+def _grown_on_table(
+    parts: TableParts,
+    out: Path,
+    gates: int,
+    votes: int,
+    replacements: int,
+    seed: int,
+    checkpoint: Path | None,
+    bits: str,
+    spacing: str,
+) -> dict[str, Any]:
+    from ordinate.cli.progress import bar
+    from ordinate.errors import RefusedError
+    from ordinate.logic import GrowthSettings
+    from ordinate.logic import grow as grown_from
+
+    if checkpoint is not None and bits == "auto":
+        raise RefusedError("--checkpoint", expected="a number of --bits beside it", got="auto")
+    settings = GrowthSettings(gates, votes_per_gate=votes, replacements=replacements, seed=seed, copies=0, patience=10)
+    with bar("gates") as advance:
+
+        def learn(codes: InputThresholds) -> tuple[Circuit, Any]:
+            grown = grown_from(
+                parts.train,
+                parts.validation,
+                codes,
+                settings,
+                labels=parts.labels,
+                checkpoint=checkpoint,
+                on_round=lambda report: advance(report.gates, gates, _progress(report)),
+            )
+            return grown.circuit, grown.rounds
+
+        circuit, rounds, used = best_codes(parts, bits, spacing, learn)
+    circuit = replace(circuit, notes={**circuit.notes, "features": list(parts.features)})
+    circuit.save(out)
+    return {
+        "circuit": str(out),
+        "data": parts.source,
+        "classes": list(parts.labels),
+        "gates": circuit.num_gates,
+        "votes": circuit.num_votes,
+        "bits_per_feature": used,
+        "input_bits": circuit.num_inputs,
+        "validation_accuracy": table_accuracy(circuit, parts.validation),
+        "test_accuracy": table_accuracy(circuit, parts.test),
+        "test_rows": len(parts.test[1]),
+        "rounds": len(rounds),
+    }
 
 
 def _tuned(circuit: Circuit, known: Digits, threshold: float, epochs: int) -> Circuit:

@@ -1,0 +1,250 @@
+"""`LogicClassifier`: logic circuits on anyone's table, as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ordinate.arguments import check_choice, check_integer, check_number
+from ordinate.errors import ArgumentError
+from ordinate.logic.circuit.circuit import Circuit
+from ordinate.logic.circuit.input_thresholds import InputThresholds
+from ordinate.logic.circuit.runtime import class_scores, predict_classes
+from ordinate.logic.growth.grow import GrowthSettings, grow
+
+__all__ = ["LogicClassifier", "split_rows"]
+
+_BITS_TRIED = (1, 2, 4, 8, 16)
+
+
+class LogicClassifier(ClassifierMixin, BaseEstimator):
+    """A circuit of two-input gates behind thermometer codes of the features.
+
+    Each feature is compared with a few thresholds, a circuit of gates on these bits is grown or trained, and its counts of
+    votes decide. Everything ends up in `circuit_`, which can be simplified, proven, and emitted as C or Verilog with its
+    thresholds.
+
+    Args:
+        method: "grown", gate by gate, or "trained", dense layers by gradient descent.
+        gates: two-input gates, at most; of trained networks in all layers together.
+        bits_per_feature: thresholds for a feature, at most, or "auto": the number among 1, 2, 4, 8 and 16 whose circuit has the
+            best validation accuracy, of equal ones the smallest.
+        thresholds: "quantile" or "uniform"; "learned" starts from quantiles and is trained with the gates and then frozen (only
+            with "trained").
+        layers: of a trained network.
+        epochs: of a trained network, at most.
+        validation_fraction: share of the rows that stops growth or training and chooses what is "auto".
+        random_state: seed.
+
+    Attributes:
+        circuit_: the circuit with its thresholds; class k of it is `classes_[k]`.
+        classes_: the labels.
+        n_features_in_: features.
+        bits_per_feature_: the number that was used.
+
+    Raises:
+        ArgumentError, ArgumentTypeError, UnknownNameError: at `fit`, an argument out of range.
+
+    >>> from sklearn.datasets import load_iris
+    >>> x, y = load_iris(return_X_y=True)
+    >>> classifier = LogicClassifier(gates=20, bits_per_feature=4).fit(x, y)
+    >>> classifier.score(x, y) > 0.9, classifier.circuit_.num_gates <= 20
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        method: str = "grown",
+        *,
+        gates: int = 200,
+        bits_per_feature: int | str = 4,
+        thresholds: str = "quantile",
+        layers: int = 2,
+        epochs: int = 30,
+        validation_fraction: float = 0.15,
+        random_state: int | None = 0,
+    ) -> None:
+        self.method = method
+        self.gates = gates
+        self.bits_per_feature = bits_per_feature
+        self.thresholds = thresholds
+        self.layers = layers
+        self.epochs = epochs
+        self.validation_fraction = validation_fraction
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> LogicClassifier:
+        """Choose thresholds, and grow or train the circuit.
+
+        Args:
+            X: rows [N, features], an array or a DataFrame of finite numbers.
+            y: labels [N] of at least two classes.
+        """
+        self._check()
+        X, y = validate_data(self, X, y)
+        check_classification_targets(y)
+        self.classes_, numbers = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ArgumentError("y", expected="at least two classes", got=f"one class, {self.classes_[0]!r}")
+        seed = int(np.random.default_rng(self.random_state).integers(2**31)) if self.random_state is None else self.random_state
+        train, validation = split_rows(numbers, float(self.validation_fraction), seed)
+        tried = _BITS_TRIED if self.bits_per_feature == "auto" else (int(self.bits_per_feature),)
+        best: tuple[float, Circuit, int] | None = None
+        for bits in tried:
+            circuit = self._circuit(X, numbers, train, validation, bits, seed)
+            score = float((_classes(circuit, X[validation]) == numbers[validation]).mean())
+            if best is None or score > best[0]:
+                best = score, circuit, bits
+        assert best is not None
+        _, self.circuit_, self.bits_per_feature_ = best
+        return self
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """The label [N] of each row."""
+        check_is_fitted(self)
+        return self.classes_[_classes(self.circuit_, validate_data(self, X, reset=False))]
+
+    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
+        """The softmax [N, classes] of the circuit's scores."""
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False)
+        assert self.circuit_.inputs is not None
+        scores = class_scores(self.circuit_, self.circuit_.inputs.bits(X))
+        shares = np.exp(scores - scores.max(1, keepdims=True))
+        return np.asarray(shares / shares.sum(1, keepdims=True))
+
+    def _check(self) -> None:
+        check_choice("method", self.method, ("grown", "trained"))
+        check_choice("thresholds", self.thresholds, ("quantile", "uniform", "learned"))
+        if self.thresholds == "learned" and self.method == "grown":
+            raise ArgumentError("thresholds", expected="'quantile' or 'uniform' with method='grown'", got="'learned'")
+        if self.bits_per_feature != "auto":
+            check_integer("bits_per_feature", self.bits_per_feature, minimum=1, maximum=1024)
+        for name in ("gates", "layers", "epochs"):
+            check_integer(name, getattr(self, name), minimum=1)
+        check_number("validation_fraction", self.validation_fraction, above=0, below=1)
+        if self.random_state is not None:
+            check_integer("random_state", self.random_state, minimum=0, maximum=2**31 - 1)
+
+    def _circuit(
+        self,
+        X: npt.NDArray[Any],
+        numbers: npt.NDArray[np.int64],
+        train: npt.NDArray[np.int64],
+        validation: npt.NDArray[np.int64],
+        bits: int,
+        seed: int,
+    ) -> Circuit:
+        spacing = "uniform" if self.thresholds == "uniform" else "quantile"
+        codes = InputThresholds.thermometer(X[train], bits, spacing=spacing)  # type: ignore[arg-type]
+        if self.method == "trained":
+            return self._trained(X, numbers, train, validation, codes, seed)
+        rows = len(train)
+        settings = GrowthSettings(
+            self.gates,
+            rows=min(400, 2 + 2 * len(codes.feature)),
+            columns=min(1200, 2 + 2 * len(codes.feature) + self.gates),
+            pair_sample=min(8192, max(16, 4 * rows)),
+            choice_sample=min(16384, max(16, 4 * rows)),
+            candidates=600,
+            copies=0,
+            replacements=1,
+            patience=10,
+            seed=seed,
+        )
+        parts = [(X[part], numbers[part]) for part in (train, validation)]
+        return grow(parts[0], parts[1], codes, settings).circuit
+
+    def _trained(
+        self,
+        X: npt.NDArray[Any],
+        numbers: npt.NDArray[np.int64],
+        train: npt.NDArray[np.int64],
+        validation: npt.NDArray[np.int64],
+        codes: InputThresholds,
+        seed: int,
+    ) -> Circuit:
+        import torch
+        from torch import nn
+
+        from ordinate.logic.network.layers import GroupSum, LogicDense, Thresholds
+        from ordinate.logic.network.network import LogicNetwork
+        from ordinate.logic.network.to_circuit import from_network
+        from ordinate.logic.network.training import TrainingSettings
+        from ordinate.logic.network.training import train as trained
+
+        classes, learned = len(self.classes_), self.thresholds == "learned"
+        width = max(classes, self.gates // self.layers // classes * classes)
+        front: list[nn.Module] = []
+        if learned:
+            table = _rectangular(codes, X.shape[1])
+            spread = np.maximum(X[train].std(0), 1e-12).mean()
+            front = [Thresholds(torch.from_numpy(table), learned=True, temperature=float(spread) / 4)]
+            inputs, features = torch.from_numpy(X.astype(np.float32)), table.size
+        else:
+            inputs, features = torch.from_numpy(codes.bits(X)), len(codes.feature)
+        if features < 2:  # a gate reads two signals: the bit is there twice
+            codes = InputThresholds(codes.num_features, np.repeat(codes.feature, 2), np.repeat(codes.threshold, 2), codes.dtype)
+            inputs, features = torch.from_numpy(codes.bits(X)), 2
+        dense = [LogicDense(features if not place else width, width, seed=seed + place) for place in range(self.layers)]
+        network = LogicNetwork(*front, *dense, GroupSum(classes, tau=max(1.0, math.sqrt(width / classes) / 2)))
+        labels = torch.from_numpy(numbers)
+        batch = max(1, min(128, len(train) // 16))
+        settings = TrainingSettings(epochs=self.epochs, batch_size=batch, learning_rate=0.1, patience=self.epochs, seed=seed)
+        parts = [(inputs[part], labels[part]) for part in (train, validation)]
+        circuit = from_network(trained(network, parts[0], parts[1], settings).network)
+        thresholds = codes if not learned else circuit.inputs
+        return Circuit(
+            circuit.num_inputs,
+            circuit.tables,
+            circuit.inputs_a,
+            circuit.inputs_b,
+            circuit.votes,
+            circuit.bias,
+            circuit.tau,
+            thresholds,
+        )
+
+
+def _classes(circuit: Circuit, X: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    assert circuit.inputs is not None
+    return predict_classes(circuit, circuit.inputs.bits(X))
+
+
+def _rectangular(codes: InputThresholds, features: int) -> npt.NDArray[np.float32]:
+    """Thresholds [features, most], where a feature of fewer repeats its last one."""
+    lists = [codes.threshold[codes.feature == feature] for feature in range(features)]
+    most = max(map(len, lists))
+    return np.array([[*one, *[one[-1] if len(one) else 0.0] * (most - len(one))] for one in lists], np.float32)
+
+
+def split_rows(
+    numbers: npt.NDArray[np.int64], fraction: float, seed: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Rows to learn from and rows kept apart, class by class; a class keeps at least one row to learn from.
+
+    Args:
+        numbers: class numbers [N].
+        fraction: share that is kept apart.
+        seed: of the draw.
+
+    >>> learned, kept = split_rows(np.array([0, 0, 0, 0, 1, 1, 1, 1]), 0.25, seed=0)
+    >>> len(learned), len(kept)
+    (6, 2)
+    """
+    generator = np.random.default_rng(seed)
+    train, validation = [], []
+    for number in np.unique(numbers):
+        rows = generator.permutation(np.flatnonzero(numbers == number))
+        kept_apart = min(len(rows) - 1, math.ceil(fraction * len(rows)))
+        validation.append(rows[:kept_apart])
+        train.append(rows[kept_apart:])
+    chosen = np.sort(np.concatenate(validation))
+    learned = np.sort(np.concatenate(train))
+    return learned, chosen if len(chosen) else learned
