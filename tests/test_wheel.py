@@ -54,6 +54,8 @@ def test_the_wheel_holds_what_the_lab_needs(wheel: Path) -> None:
         "ordinate/lab/page/report.html.j2",
         "ordinate/lab/page/report.css",
         "ordinate/lab/page/animation.js",
+        "ordinate/explore/page/explore.html",
+        "ordinate/explore/page/digits.json",
     ):
         assert needed in names
     assert not [name for name in names if name.startswith(("tests", "bench"))]

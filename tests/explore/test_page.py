@@ -12,14 +12,20 @@ from html.parser import HTMLParser
 from http.server import ThreadingHTTPServer
 from pathlib import Path
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+import ordinate.explore
 from ordinate.cli.app import app
+from ordinate.data import digits
 from ordinate.explore import PRESETS, facts, page_html
 from ordinate.explore.server import serve
 from ordinate.inspection import inspect_config
+from ordinate.logic import Circuit
 from tests.external import CASES
+
+SOURCE = Path(ordinate.explore.__file__).parent
 
 
 def test_the_page_is_one_file_without_anything_to_fetch() -> None:
@@ -94,3 +100,15 @@ def test_the_server_has_the_page_on_loopback_alone_and_reads_configs(server: Thr
 
 def test_another_site_cannot_use_the_server_by_its_name(server: ThreadingHTTPServer) -> None:
     assert ask(server, "/inspect", b"{}", Host="evil.example")[0] == 404
+
+
+def test_the_circuit_of_the_page_reads_as_many_digits_as_it_says() -> None:
+    stored = json.loads((SOURCE / "page" / "digits.json").read_text())
+    gates = (stored["tables"], stored["a"], stored["b"], stored["votes"])
+    circuit = Circuit(stored["num_inputs"], *gates, bias=stored["bias"], labels=stored["labels"])
+    known = digits()
+    right = (circuit.predict(known.test.bits(known.threshold)) == known.test.labels).mean()
+    assert right == pytest.approx(stored["accuracy"])
+    assert right > 0.9
+    samples = np.array([[bit == "1" for bit in sample] for sample in stored["samples"]])
+    assert circuit.predict(samples).tolist() == list(range(10))
