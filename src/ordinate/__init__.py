@@ -44,8 +44,11 @@ if TYPE_CHECKING:
     from ordinate.position import AxialRotary as AxialRotary
     from ordinate.position import ContinuousWindowBias2D as ContinuousWindowBias2D
     from ordinate.position import CoPE as CoPE
+    from ordinate.position import DecomposedRelative as DecomposedRelative
     from ordinate.position import DisentangledRelative as DisentangledRelative
     from ordinate.position import DualChunk as DualChunk
+    from ordinate.position import FourierFeatures as FourierFeatures
+    from ordinate.position import GatedBias as GatedBias
     from ordinate.position import Kerple as Kerple
     from ordinate.position import LeakyReRoPE as LeakyReRoPE
     from ordinate.position import LearnedGrid as LearnedGrid
@@ -67,6 +70,7 @@ if TYPE_CHECKING:
     from ordinate.position import SteppedTemperature as SteppedTemperature
     from ordinate.position import StreamingLLM as StreamingLLM
     from ordinate.position import T5Bias as T5Bias
+    from ordinate.position import TextLayoutBias as TextLayoutBias
     from ordinate.position import Time2Vec as Time2Vec
     from ordinate.position import TimeEncoding as TimeEncoding
     from ordinate.position import TransformerXLRelative as TransformerXLRelative
@@ -101,7 +105,8 @@ _NAMES = {
     "inspection": "difference inspect_config inspect_gguf",
     "logic": "Circuit GroupSum LogicConv2d LogicDense LogicNetwork",
     "position": (
-        "DAPE FIRE ALiBi AxialRotary CoPE ContinuousWindowBias2D DisentangledRelative DualChunk Kerple LeakyReRoPE "
+        "DAPE FIRE DecomposedRelative FourierFeatures GatedBias TextLayoutBias "
+        "ALiBi AxialRotary CoPE ContinuousWindowBias2D DisentangledRelative DualChunk Kerple LeakyReRoPE "
         "LearnedGrid LearnedRotary LearnedTable LogTemperature MixedRotary MultimodalRotary MusicRelative "
         "NoPosition PoPE ReRoPE Rotary Sandwich SelfExtend ShawRelative Sinusoidal SinusoidalGrid "
         "SteppedTemperature StreamingLLM T5Bias Time2Vec TimeEncoding TransformerXLRelative WindowBias2D XPos "

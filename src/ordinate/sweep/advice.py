@@ -227,7 +227,8 @@ def _at_the_trained_length(case: str, known: Measured) -> Answer:
         "fixed-length": ("learned", "the article's advice: a learned table where the length is fixed"),
     }[case]
     points = {}
-    for line in () if table is None else table["encodings"]:
+    for line in [] if table is None else table["encodings"]:
+        assert table is not None
         here = line["lengths"][str(table["train_length"])]["last"]
         if here is not None and (case == "fixed-length" or line["encoding"] in free):
             points[line["encoding"]] = here

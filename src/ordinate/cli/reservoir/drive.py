@@ -140,8 +140,8 @@ def drive(
     try:
         with bar("walking") as progress:
             driven = run(brain, walker, senses, seconds=seconds, level=level, steering=steering, axons=axons, progress=progress)
-        formats = ("png", "svg") if picture == "both" else (picture,)
-        written = [*save_figures(driven, out, formats), _write_numbers(driven, out)]
+        suffixes = ("png", "svg") if picture == "both" else (picture,)
+        written = [*save_figures(driven, out, suffixes), _write_numbers(driven, out)]
         if film is not None:
             written += [film.save(out / "drive.mp4"), film.save_picture(out / "fly.png")]
     finally:
