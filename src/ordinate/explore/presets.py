@@ -47,6 +47,7 @@ PRESETS: dict[str, dict[str, Any]] = {
 def facts(inspection: Inspection, name: str | None = None) -> dict[str, Any]:
     """The part of an inspection that the page uses, in plain JSON types.
 
+    >>> from ordinate.inspection import inspect_config
     >>> facts(inspect_config(PRESETS["Llama 3.1 8B"]), "Llama")["layers"][0]["rotation"]["base"]
     500000.0
     """

@@ -244,6 +244,12 @@ def _streamed(
 
 
 def read_columns(place: Path) -> Mapping[str, Column]:
+    """The columns of a table of edges by their names, whatever its format.
+
+    Raises:
+        MissingDataError: no such file.
+        DataError: a damaged table.
+    """
     if not place.is_file():
         raise MissingDataError(
             str(place),
