@@ -63,3 +63,12 @@ def test_the_same_finding_is_kept_once() -> None:
 
 def test_a_default_of_another_type_is_no_default() -> None:
     assert not section({}, image_size=[224, 224]).integer("image_size").known
+
+
+@pytest.mark.parametrize("text", ["NaN", "nan", "inf", "-Infinity"])
+def test_the_name_of_no_number_is_shown_as_the_text_it_is(text: str) -> None:
+    place = section({"n_layer": text})
+    assert not place.integer("n_layer").known
+    (finding,) = place.findings
+    assert finding.evidence == {"text_config.n_layer": f'the text "{text}"'}
+    assert "nan" not in finding.message.lower()

@@ -177,7 +177,8 @@ def _compare_parts(a: Part, b: Part, agreement: list[Agreement]) -> Iterator[Cha
             continue
         yield from _compare_layers(where, one, two, (a, b), agreement)
     yield from _compare_values(f"{a.name}", "layers", a.num_layers, b.num_layers, ("cache",))
-    yield from _compare_values(f"{a.name}", "layers with a cache of their own", _caching(a), _caching(b), ("cache",))
+    if a.num_layers.value == b.num_layers.value:
+        yield from _compare_values(f"{a.name}", "layers with a cache of their own", _caching(a), _caching(b), ("cache",))
     for aspect in ("trained", "claimed"):
         values = getattr(a.contexts, aspect), getattr(b.contexts, aspect)
         yield from _compare_values(a.name, f"{aspect} context", *values, ("context",))

@@ -216,6 +216,9 @@ class Section:
             except ValueError:
                 self._wrong_type(path, value, "a number")
                 return None
+            if not math.isfinite(number):
+                self._wrong_type(path, f'the text "{value}"', "a number")
+                return None
             self.note(
                 "number-as-text",
                 "warning",
