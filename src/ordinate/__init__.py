@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from ordinate.frequencies import YaRN as YaRN
     from ordinate.frequencies import inverse_frequencies as inverse_frequencies
     from ordinate.inspection import difference as difference
+    from ordinate.inspection import estimate_memory as estimate_memory
     from ordinate.inspection import inspect_config as inspect_config
     from ordinate.inspection import inspect_gguf as inspect_gguf
     from ordinate.logic import Circuit as Circuit
@@ -102,7 +103,7 @@ _NAMES = {
     ),
     "errors": "OrdinateError",
     "frequencies": "DynamicNTK Linear Llama3 LongRoPE NTKAware YaRN inverse_frequencies",
-    "inspection": "difference inspect_config inspect_gguf",
+    "inspection": "difference estimate_memory inspect_config inspect_gguf",
     "logic": "Circuit GroupSum LogicConv2d LogicDense LogicNetwork",
     "position": (
         "DAPE FIRE DecomposedRelative FourierFeatures GatedBias TextLayoutBias "

@@ -45,6 +45,9 @@ SETS = [
     {"H": 96, "A": 4, "G": 4, "D": 38, "I": 212, "V": 1021, "L": 4, "E": 3, "M": 44, "S": 84, "N": 1, "K": 1}
     | {"R": 20, "Q": 52, "X": 22, "Y": 6, "W": 34, "P": 199},
 ]
+EXCLUDED = {"bailing_hybrid", "dory", "ernie4_5_moe", "flint", "hrm_text", "jetmoe", "olmoe", "rwkv", "xglm", "xlm"}
+"""Types whose config, written out and counted again, gives another number: keys in it are read under other names."""
+
 Terms = list[list[Any]]
 CANDIDATES: list[Terms] = [
     *([[1, s]] for s in ["H", "I", "V", "D", "E", "M", "S", "P", "R", "Q", "A", "G", "W"]),
@@ -211,7 +214,7 @@ def main(arguments: list[str]) -> None:
     from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 
     table = json.loads(TABLE.read_text()) if arguments and TABLE.exists() else {}
-    for model_type in arguments or sorted(MODEL_FOR_CAUSAL_LM_MAPPING_NAMES):
+    for model_type in arguments or sorted(set(MODEL_FOR_CAUSAL_LM_MAPPING_NAMES) - EXCLUDED):
         try:
             entry = entry_of(model_type)
         except Exception as error:  # a class that cannot be built this small
