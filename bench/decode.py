@@ -75,7 +75,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=200, help="timed turns of each way")
     parser.add_argument("--clock", choices=("wall", "cpu"), default="wall", help="cpu where others use the machine too")
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     torch.set_num_threads(1)
     torch.manual_seed(0)
     print(f"one token, 32 query heads and 8 key heads of {HEAD_DIM} channels, one thread\n  {machine()}\n  {versions()}")
@@ -84,7 +84,7 @@ def main() -> None:
         "query_heads": 32,
         "key_heads": 8,
         "head_dim": HEAD_DIM,
-        "clock": given.clock,
+        "clock": arguments.clock,
     }
     for dtype in (torch.float32, torch.bfloat16):
         for at in (10, 1_000_000):
@@ -92,7 +92,7 @@ def main() -> None:
             position = torch.tensor([at])
             ways = ours("half", query, key, position) | ours("interleaved", query, key, position) | peers(query, key, position)
             with torch.no_grad():
-                taken = median_seconds(ways, given.rounds, repeat=5, clock=given.clock)
+                taken = median_seconds(ways, arguments.rounds, repeat=5, clock=arguments.clock)
             name = f"{str(dtype).removeprefix('torch.')} at {at}"
             print(f"\n{name}: microseconds" + (", and multiples of transformers" if "transformers" in taken else ""))
             for way, seconds in taken.items():

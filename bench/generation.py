@@ -80,12 +80,12 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--clock", choices=["wall", "cpu"], default="wall")
-    given = parser.parse_args()
-    torch.set_num_threads(given.threads)
-    print(f"prompt {PROMPT}, new tokens {NEW}, float32, {given.threads} thread(s), {given.clock} time")
+    arguments = parser.parse_args()
+    torch.set_num_threads(arguments.threads)
+    print(f"prompt {PROMPT}, new tokens {NEW}, float32, {arguments.threads} thread(s), {arguments.clock} time")
     rows = []
-    for size in given.sizes:
-        row = measure(size, given.rounds, given.clock)
+    for size in arguments.sizes:
+        row = measure(size, arguments.rounds, arguments.clock)
         rows.append(row)
         speeds = "  ".join(f"{name} {speed:7.1f}/s" for name, speed in row["tokens_per_second"].items())  # type: ignore[attr-defined]
         print(f"{size:>8}  {speeds}  ratio {row['ratio']}", flush=True)

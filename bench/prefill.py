@@ -89,14 +89,14 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=25)
     parser.add_argument("--clock", choices=["wall", "cpu"], default="wall")
-    given = parser.parse_args()
-    torch.set_num_threads(given.threads)
+    arguments = parser.parse_args()
+    torch.set_num_threads(arguments.threads)
     rows = [
-        measure(*size, given.rounds, given.clock)
+        measure(*size, arguments.rounds, arguments.clock)
         for size in ((256, 8, 8, 512, 1), (512, 8, 8, 512, 1), (512, 8, 2, 512, 4), (512, 8, 8, 2048, 1))
     ]
-    rows.append(decoders(given.rounds, given.clock))
-    print(f"float32, {given.threads} thread(s), {given.clock} time")
+    rows.append(decoders(arguments.rounds, arguments.clock))
+    print(f"float32, {arguments.threads} thread(s), {arguments.clock} time")
     for row in rows:
         print(f"{row['size']}: {row['milliseconds']} ms, ratios {row['ratios']}")
     print(json.dumps({"benchmark": "prefill", "machine": machine(), "versions": versions(), "rows": rows}))

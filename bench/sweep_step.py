@@ -63,18 +63,18 @@ def parts(cell: Cell) -> tuple[dict[str, Callable[[], object]], int]:
     optimiser = torch.optim.AdamW(model.parameters(), lr=1e-6, betas=(0.9, 0.99), weight_decay=0.0, fused=True)
     generator, positions = torch.Generator().manual_seed(0), torch.arange(cell.train_length)
     rows = task.draw(cell.batch_rows, cell.train_length, generator, "train")
-    held: dict[str, Tensor] = {}
+    state: dict[str, Tensor] = {}
 
     def draw() -> object:
         return task.draw(32 * cell.batch_rows, cell.train_length, generator, "train")
 
     def forward() -> None:
-        held["loss"] = loss_of(model, rows.tokens, rows.targets, positions)
+        state["loss"] = loss_of(model, rows.tokens, rows.targets, positions)
 
     def both() -> None:
         forward()
         optimiser.zero_grad()
-        held["loss"].backward()
+        state["loss"].backward()
 
     def clip() -> object:
         return nn.utils.clip_grad_norm_(model.parameters(), 1.0, foreach=True)
@@ -82,7 +82,7 @@ def parts(cell: Cell) -> tuple[dict[str, Callable[[], object]], int]:
     def step() -> None:
         both()
         clip()
-        float(held["loss"].detach())
+        float(state["loss"].detach())
         optimiser.step()
 
     step()
@@ -113,22 +113,22 @@ def main() -> None:
     parser.add_argument("--encodings", nargs="+", default=list(QUICK.encodings), help="which encodings")
     parser.add_argument("--rounds", type=int, default=15, help="timed turns of each part")
     parser.add_argument("--clock", choices=("wall", "cpu"), default="wall", help="cpu where others use the machine too")
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     torch.set_num_threads(1)
     print(
         f"a step of a sweep: 2 layers of 64 channels, 16 rows of 64 tokens, float32, one thread\n  {machine()}\n  {versions()}"
     )
     columns = (("tokens/s", 10), ("of bare", 9), ("forward", 9), ("backward", 10), ("clip", 7), ("AdamW", 7), ("draw", 7))
     print(f"  {'encoding':<14}" + "".join(f"{name:>{width}}" for name, width in columns) + f"{'evaluation':>12}")
-    told: dict[str, Any] = {}
-    for name in given.encodings:
+    results: dict[str, Any] = {}
+    for name in arguments.encodings:
         cell = next(cell for cell in QUICK.cells() if cell.encoding == name and cell.task == "k-back")
         runs, tokens = parts(cell)
-        at = median_seconds(runs, given.rounds, clock=given.clock)
+        at = median_seconds(runs, arguments.rounds, clock=arguments.clock)
         at["drawing"] = at.pop("drawing 32 batches") / 32
         whole = at["step"] + at["drawing"]
-        share = evaluation_seconds(cell, given.clock) / (whole * cell.steps)
-        told[name] = {
+        share = evaluation_seconds(cell, arguments.clock) / (whole * cell.steps)
+        results[name] = {
             "tokens_per_second": round(tokens / whole),
             "bare_products_share": round(at["bare products"] / whole, 3),
             "evaluation_to_training": round(share, 3),
@@ -142,12 +142,12 @@ def main() -> None:
             + f"{share:>12.0%}",
             flush=True,
         )
-    slowest = min(told, key=lambda name: told[name]["tokens_per_second"])
-    median_share = statistics.median(one["bare_products_share"] for one in told.values())
-    print(f"\nslowest: {slowest}, {told[slowest]['tokens_per_second']:,} tokens a second; wanted {WANTED:,}")
+    slowest = min(results, key=lambda name: results[name]["tokens_per_second"])
+    median_share = statistics.median(one["bare_products_share"] for one in results.values())
+    print(f"\nslowest: {slowest}, {results[slowest]['tokens_per_second']:,} tokens a second; wanted {WANTED:,}")
     print(f"bare matrix products are {median_share:.0%} of a step (median of the encodings)\n")
-    result = {"bench": "sweep_step", "wanted": WANTED, "encodings": told, "machine": machine(), "versions": versions()}
-    print(json.dumps(result | {"enough": told[slowest]["tokens_per_second"] >= WANTED}))
+    result = {"bench": "sweep_step", "wanted": WANTED, "encodings": results, "machine": machine(), "versions": versions()}
+    print(json.dumps(result | {"enough": results[slowest]["tokens_per_second"] >= WANTED}))
 
 
 if __name__ == "__main__":

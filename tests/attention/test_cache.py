@@ -272,7 +272,7 @@ NEW = torch.zeros(2, HEADS, 1, DIM)
         (lambda: KVCache(1, 1, 8, capacity=4, window_keys=4), ArgumentError, "either capacity or window_keys"),
         (lambda: KVCache(1, 1, 8, capacity=4, sink_keys=1), ArgumentError, "sink_keys"),
         (lambda: KVCache(1, 1, 8, window_keys=4, growing=True), ArgumentError, "a window does not grow"),
-        (lambda: ONE.append(NEW[:1], NEW[:1], torch.arange(1)), ShapeError, "another batch or model"),
+        (lambda: ONE.append(NEW[:1], NEW[:1], torch.arange(1)), ShapeError, "make one for this batch and model"),
         (lambda: ONE.append(NEW[:, :1], NEW, torch.arange(1)), ShapeError, r"key: .* G=2"),
         (lambda: ONE.append(NEW, NEW[..., :3], torch.arange(1)), ShapeError, r"value: .* D=4"),
         (lambda: ONE.append(NEW.double(), NEW, torch.arange(1)), ArgumentTypeError, "key: expected the cache's torch.float32"),

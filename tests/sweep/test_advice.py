@@ -48,7 +48,7 @@ def test_what_carries_in_the_measurements_is_named_and_what_does_not_is_not(know
     assert place.measured[-1].startswith("measured: a test")
 
 
-def test_a_need_that_nothing_meets_or_nobody_measured_is_told(known: Measured) -> None:
+def test_a_need_that_nothing_meets_or_nobody_measured_is_reported(known: Measured) -> None:
     found = advise(Question(1000, 4000, need="recall"), known)
     assert found.advice.startswith("Train at 4,000 tokens")
     assert found.measured == ("nothing about lookup was measured: run `ordinate sweep`",)

@@ -38,7 +38,7 @@ def of(name: str, encoding: str) -> dict[str, Any]:
     return evaluate(new_model(cell, task).eval(), entry(encoding), task, (32, 64, 128), count=6, seed=0, longest=128)
 
 
-def test_the_last_targets_and_the_whole_window_are_told_apart() -> None:
+def test_the_last_targets_and_the_whole_window_are_kept_apart() -> None:
     task = make_task("k-back", 32, 128)
     found = evaluate(Knows(4), entry("none"), task, (32, 64), count=8, seed=0, longest=128)
     assert found["32"]["last"] == found["64"]["last"] == found["64"]["cut"] == 1.0
@@ -74,7 +74,7 @@ def test_chunks_do_not_change_the_score(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 @pytest.mark.parametrize("encoding", ["learned", "music"])
-def test_past_its_table_an_encoding_is_clamped_and_that_is_told_apart(encoding: str) -> None:
+def test_past_its_table_an_encoding_is_clamped_and_that_is_kept_apart(encoding: str) -> None:
     found = of("k-back", encoding)
     assert found["32"]["beyond"] is False
     assert found["32"]["last"] is not None

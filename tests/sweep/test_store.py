@@ -19,7 +19,7 @@ from ordinate.sweep.store import Store
 Make = Callable[..., dict[str, Any]]
 
 
-def test_what_is_written_is_found_again(tmp_path: Path, record: Make) -> None:
+def test_what_is_written_can_be_read_again(tmp_path: Path, record: Make) -> None:
     store, told = Store(tmp_path / "new" / "folder"), record("rope", 0, {64: 1.0, 128: 0.5})
     cell = Cell.from_dict(told["settings"])
     assert not store.has(cell)
@@ -65,7 +65,7 @@ def test_a_full_disk_is_said_and_leaves_nothing_half(
     assert [path.suffix for path in tmp_path.iterdir()] == [".json"]
 
 
-def test_a_place_that_cannot_be_written_to_is_found_before_any_work(tmp_path: Path) -> None:
+def test_a_place_that_cannot_be_written_to_is_refused_before_any_work(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(OutputError, match="--out"):
         Store(tmp_path / "file").prove_writable()

@@ -63,7 +63,7 @@ def test_for_bits_less_is_better(record: Make) -> None:
     assert {line.encoding: line.gains[128] for line in table.lines} == {"rope": "worse", "alibi": "worse"}  # cut has 0.5
 
 
-def test_what_did_not_learn_is_told_and_not_averaged(record: Make) -> None:
+def test_what_did_not_learn_is_reported_and_not_averaged(record: Make) -> None:
     rows = many(record, "rope", [(1.0, 0.4), (1.0, 0.6)])
     rows.append(record("rope", 2, {64: 0.1, 128: 0.0}, status="not learned", reason="0.100 accuracy"))
     rows.append(record("alibi", 0, status="diverged", reason="the loss left its course at step 3"))

@@ -169,7 +169,7 @@ class AttentionPlan:
             scale=scale,
             enable_gqa=heads != shared and not alone,
         )
-        if output.requires_grad and output.grad_fn is not None and output.grad_fn.name() in _ONCE and not under_transform():
+        if not torch.compiler.is_compiling() and output.requires_grad and _is_differentiable_once(output):
             output.register_hook(_refuse_second_derivative)
         if alone:
             output = output.reshape(batch, heads, 1, -1)
@@ -256,6 +256,10 @@ class AttentionPlan:
 
 
 _ONCE = ("ScaledDotProductFlashAttentionForCpuBackward0",)  # kernels whose backward pass torch cannot differentiate
+
+
+def _is_differentiable_once(output: Tensor) -> bool:
+    return output.grad_fn is not None and output.grad_fn.name() in _ONCE and not under_transform()
 
 
 def _refuse_second_derivative(grad: Tensor) -> None:
