@@ -154,7 +154,7 @@ class InputThresholds:
         return np.clip(np.floor(self.threshold) + 1, 0, 256).astype(np.int64)
 
     def emitted_dtype(self) -> str:
-        """The type of numbers that emitted code takes unless told otherwise: `dtype`, else bytes where all thresholds are such.
+        """The type of numbers that emitted code takes by default: `dtype`, else bytes where all thresholds are such.
 
         >>> InputThresholds(1, [0], [95]).emitted_dtype(), InputThresholds(1, [0], [0.25]).emitted_dtype()
         ('uint8', 'float64')
