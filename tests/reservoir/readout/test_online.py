@@ -92,6 +92,7 @@ def test_with_nothing_to_learn_the_loop_is_the_reservoirs_own_closed_loop():
     assert learned.weight_changes.max() < 1e-10
 
 
+@pytest.mark.filterwarnings("ignore:activity of neuron:RuntimeWarning")
 def test_a_state_that_grows_without_bound_is_stopped_with_a_message():
     reservoir = Reservoir(
         Connectome(np.full((2, 2), 1e30)), feedback_weights=np.ones((1, 2)), activation="identity", bias=1.0, dtype=np.float64

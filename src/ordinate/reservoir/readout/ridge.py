@@ -5,8 +5,8 @@ the targets [N, K]. They are gathered block by block, so memory does not grow wi
 Golub and LeVeque 1983, "Algorithms for computing the sample variance", equations 1.5). Blocks are centred before they are
 multiplied: the textbook form, E[xx'] - mean mean', loses its digits where states sit far from 0.
 
-Every column is scaled by a power of two before it is multiplied, which changes no digit and keeps moments of tiny, huge or very
-different columns in range. Normal equations square the condition number, so directions whose eigenvalue is below
+A column far from 1 is scaled by a power of two before it is multiplied, which changes no digit and keeps moments of tiny, huge
+or very different columns in range. Normal equations square the condition number, so directions whose eigenvalue is below
 max(N, 64) · 2.2e-16 of the largest are rounding alone: they are left out, as a pseudo-inverse does (`rank` counts the others).
 """
 
@@ -37,6 +37,9 @@ _NEVER = np.iinfo(np.int64).min
 
 _ROOM = 100
 """How many binary digits a column may outgrow its first block by."""
+
+_NEAR_ONE = 8
+"""Binary digits that the largest entry of a column may be from 1 without being scaled."""
 
 _LARGEST = 1e300
 
@@ -204,9 +207,13 @@ class RidgeReadout:
                 )
 
     def _add(self, block: FloatArray, target: FloatArray) -> None:
-        largest = np.abs(block).max(axis=0)
-        self._rescale(np.where(largest > 0, np.frexp(largest)[1], _NEVER))
-        if (self._exponent > -1000).all():
+        largest = np.maximum(block.max(axis=0), -block.min(axis=0))
+        exponent = np.frexp(largest)[1].astype(np.int64)
+        exponent[np.abs(exponent) <= _NEAR_ONE] = 0  # as states of bounded units are: nothing to scale
+        self._rescale(np.where(largest > 0, exponent, _NEVER))
+        if not self._exponent.any():
+            pass
+        elif (self._exponent > -1000).all():
             block *= np.ldexp(1.0, -self._exponent)  # a product is quicker than ldexp, and as exact
         else:
             np.ldexp(block, -self._exponent, out=block)
