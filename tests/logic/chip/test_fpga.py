@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ordinate.errors import ArgumentError, MissingExtraError, RefusedError
+from ordinate.errors import ArgumentError, MissingExtraError, RefusedError, UnknownNameError
 from ordinate.logic.chip import fpga
 from ordinate.logic.chip import fpga as fpga_tools
 from ordinate.logic.export.verilog import verilog
@@ -123,9 +123,9 @@ def test_yosys_reads_the_module_without_a_warning(tmp_path: Path) -> None:
 
 
 def test_wrong_arguments_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(ArgumentError, match="pins: expected 1 to 32, for the package has 39, got 64"):
+    with pytest.raises(ArgumentError, match="pins: expected an integer from 1 to 32, got 64; the package has 39"):
         fpga.build(random_circuit(1), tmp_path, pins=64)
-    with pytest.raises(ArgumentError, match="counting: expected 'auto', 'tree' or 'shifted', got abacus"):
+    with pytest.raises(UnknownNameError, match="counting: expected one of auto, tree, shifted, got 'abacus'"):
         fpga.design(random_circuit(1), counting="abacus")  # type: ignore[arg-type]
     with pytest.raises(ArgumentError, match="the value 2"):
         fpga.simulate(random_circuit(1), fpga.design(random_circuit(1)), tmp_path, np.full((1, 8), 2))
