@@ -330,7 +330,7 @@ def _settings_differ(a: Rotation, b: Rotation) -> bool:
 
 
 def agree(where: str, a: tuple[float, ...], b: tuple[float, ...], farthest: int) -> Iterator[Agreement]:
-    """How well two ladders of frequencies agree at the powers of 4 up to `farthest` tokens of distance."""
+    """How well two frequency schedules agree at the powers of 4 up to `farthest` tokens of distance."""
     if len(a) != len(b):
         return
     for distance in _DISTANCES:

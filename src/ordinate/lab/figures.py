@@ -64,7 +64,7 @@ _STYLE = {
 def canvas(
     columns: int = 1, rows: int = 1, *, height: float, width: float = 7.4, widths: Sequence[float] | None = None
 ) -> Iterator[tuple[Canvas, Any]]:
-    """A figure of the house's style and its axes; what is drawn inside the `with` has the style, nothing outside has.
+    """A figure in the report's style and its axes; what is drawn inside the `with` has the style, nothing outside has.
 
     Args:
         columns: axes beside each other.

@@ -1,4 +1,4 @@
-"""What a measurement brings back: numbers held against expectations, and what is shown beside them.
+"""What a measurement brings back: numbers compared with expectations, and what is shown beside them.
 
 Nothing here decides anything except whether one number lies in its band; `verdict.py` decides the rest. Everything turns into
 plain JSON types, because the report is made from the stored rows alone.
@@ -24,7 +24,7 @@ class Role(StrEnum):
     GENERALISATION = "generalisation"  # what the article concludes from it, beyond that setting
     DETAIL_FIXED = "detail fixed"  # the same claim once one stated detail is put right
     CONTROL = "control"  # a case that must come out otherwise, or the measurement could not have noticed
-    LIMIT = "limit"  # where the effect ends: told to the reader, without weight in the verdict
+    LIMIT = "limit"  # where the effect ends: reported to the reader, without weight in the verdict
 
 
 class Verdict(StrEnum):
@@ -137,7 +137,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Table:
-    """Numbers that are shown but not held against anything.
+    """Numbers that are shown but not compared with anything.
 
     Args:
         title: what the table is about.
@@ -151,9 +151,9 @@ class Table:
 
     def to_row(self) -> dict[str, Any]:
         """As plain JSON types, numbers already shown."""
-        shown = [[cell if isinstance(cell, str) else show_number(float(cell)) for cell in row] for row in self.rows]
+        texts = [[cell if isinstance(cell, str) else show_number(float(cell)) for cell in row] for row in self.rows]
         numeric = [all(not isinstance(row[place], str) for row in self.rows) for place in range(len(self.columns))]
-        return {"title": self.title, "columns": list(self.columns), "rows": shown, "numeric": numeric}
+        return {"title": self.title, "columns": list(self.columns), "rows": texts, "numeric": numeric}
 
 
 @dataclass(frozen=True)

@@ -54,10 +54,10 @@ def render(folder: Path) -> str:
     )
     environment.filters["powers"] = _powers
     try:
-        shown = [{**row, "figures": [_embed(figure, row["id"], folder) for figure in row["figures"]]} for row in rows]
+        embedded = [{**row, "figures": [_embed(figure, row["id"], folder) for figure in row["figures"]]} for row in rows]
         return environment.get_template("report.html.j2").render(
-            articles=[(article, list(group)) for article, group in groupby(shown, key=lambda row: row["article"])],
-            rows=shown,
+            articles=[(article, list(group)) for article, group in groupby(embedded, key=lambda row: row["article"])],
+            rows=embedded,
             tally=_tally(rows),
             symbols={str(verdict): symbol for verdict, symbol in SYMBOLS.items()},
             slugs={str(verdict): str(verdict).replace(" ", "-") for verdict in Verdict},

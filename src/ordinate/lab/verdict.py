@@ -1,7 +1,7 @@
 """From checks to a verdict: the only place where one is made.
 
-A control that does not respond takes the measurement's word away; then what the article states and concludes is held against
-the numbers; then, if that fails, the same claim with a detail put right. Limits are told, never counted.
+A control that does not respond takes the measurement's word away; then what the article states and concludes is compared with
+the numbers; then, if that fails, the same claim with a detail put right. Limits are reported, never counted.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def judge(checks: Sequence[Check]) -> tuple[Verdict, str]:
     if silent:
         return Verdict.NOT_TESTABLE, "a control that should respond does not: " + _named(silent)
     if not claimed:
-        return Verdict.NOT_TESTABLE, "nothing was measured that could be held against the article"
+        return Verdict.NOT_TESTABLE, "nothing was measured that could be compared with the article"
 
     contradicted = [check for check in claimed if not check.holds]
     reason = "; ".join(

@@ -65,7 +65,7 @@ def test_a_missing_shard_and_a_lost_tensor_are_one_line(tmp_path: Path) -> None:
     sharded(tmp_path)
     listed = json.loads((tmp_path / "model.safetensors.index.json").read_text())["weight_map"]
     (tmp_path / "model.safetensors.index.json").write_text(json.dumps({"weight_map": {**listed, "x": "a.safetensors"}}))
-    with pytest.raises(DataError, match="1 that none holds, x first"):
+    with pytest.raises(DataError, match="1 that none contains, x first"):
         weights(tmp_path)
     (tmp_path / "b.safetensors").unlink()
     with pytest.raises(MissingDataError, match=r"no b\.safetensors"):

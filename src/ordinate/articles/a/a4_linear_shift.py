@@ -123,7 +123,7 @@ def linear_shift(encode: Callable[[Tensor], Tensor], closed_form: Callable[[int]
             f"{gap:.1f}), and it predicts well because the vectors of a hundred positions lie near a space of fewer "
             "dimensions. And the sixty must be spread over the range: fitted on positions 0 to 59 and asked about 60 to 99, "
             f"the same fit errs by up to {max(extrapolated.values()):.1g}, as slow channels have not yet turned far enough to "
-            "be told apart.",
+            "be distinguished.",
         },
         inputs=f"sinusoidal encoding, {_WIDTH} channels, float64; sixty of positions 0 to {_POSITIONS - 1} drawn "
         f"{len(seeds)} times, the other forty held out",

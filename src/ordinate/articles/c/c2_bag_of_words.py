@@ -88,7 +88,7 @@ def bag_of_words(
     Args:
         embeddings: a seed to a vector for each word.
         made: a seed to the ways, under the names that `ways` has.
-        seeds: of the draws; blind ways are told by their largest difference, the others by their smallest.
+        seeds: of the draws; blind ways are reported by their largest difference, the others by their smallest.
     """
     differences: dict[str, list[float]] = {}
     for seed in seeds:

@@ -136,7 +136,7 @@ def _held(encoding: Any, biases: Made) -> list[int]:
         query, key = torch.randn(2, 1, heads, _TOKENS, _DIM, dtype=torch.float64)
         if encoding is None:
             rotary = Rotary(_DIM, layout="half")
-            rotary.rotate_both(query, key, steps)  # the ladder is made once and kept
+            rotary.rotate_both(query, key, steps)  # the tables are computed once and kept
             with LiveBytes() as live:
                 kept = rotary.rotate_both(query, key, steps)
         else:

@@ -1,7 +1,7 @@
 """C8. The article: ALiBi, trained at 1,024 tokens, works at twice that.
 
 What varies is the encoding and the length of the test; scored are the same last targets at every length. "Works" means that
-the longer context is no worse than cutting it to the training length; whether anything is gained from it is told apart. RoPE
+the longer context is no worse than cutting it to the training length; whether anything is gained from it is a separate question. RoPE
 must fail here, or the measurement could not have noticed a failure.
 """
 
@@ -25,7 +25,7 @@ CLAIM = Claim(
     title="ALiBi: train short, test long",
     place="C137-149",
     statement="A model trained on 1,024 tokens with ALiBi writes coherent text at twice that length.",
-    remark="Held against the same model with its context cut, in bits per byte.",
+    remark="Compared with the same model with its context cut, in bits per byte.",
     setup="smaller",
     setup_detail="trained on 32 tokens for seconds; with --full on 1,024 tokens",
     varies="the encoding, the seed, and the length of the test; the scored targets stay the same",

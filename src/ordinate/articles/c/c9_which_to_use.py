@@ -29,7 +29,7 @@ CLAIM = Claim(
         "Sinusoids for a baseline without parameters, a learned table where the length is fixed, RoPE past the training "
         "length, relative encodings or RoPE where grammar depends on distance, ALiBi where extrapolation comes first."
     ),
-    remark="Advice is held against our measurements; the bands are ours.",
+    remark="Advice is compared with our measurements; the bands are ours.",
     setup="smaller",
     setup_detail="models of 32 tokens, trained for seconds; with --full the default sweep",
     varies="the encoding, and for RoPE whether its frequencies are scaled and tuned for the longer context",

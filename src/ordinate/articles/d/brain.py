@@ -1,6 +1,6 @@
 """The connectome that claims about brains are measured on: the larval fly's where its files are found, else a synthetic one.
 
-On the synthetic one nothing can be said about the article's numbers, so every check there is told as a limit, without
+On the synthetic one nothing can be said about the article's numbers, so every check there is reported as a limit, without
 weight, and the verdict is that the claim is not testable here.
 """
 

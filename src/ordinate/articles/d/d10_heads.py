@@ -1,7 +1,7 @@
 """D10. The article: multi-head, grouped-query and multi-query attention; the cache shrinks accordingly.
 
 What varies is the number G of key-value heads under 32 query heads. A token's keys and values take 2 G D numbers. With one head
-a group the layer must be plain multi-head attention, held against torch's own; a grouped layer must be the multi-head layer
+a group the layer must be plain multi-head attention, compared with torch's own; a grouped layer must be the multi-head layer
 whose keys and values are repeated, and the reverse cannot be had. Where transformers is installed, a Llama-shaped model is held
 against its implementation.
 

@@ -85,7 +85,7 @@ def radius(brain: Brain, *, seed: int = 0, together: str = "spectral_radius") ->
     Args:
         brain: whose senses and output cells are meant.
         seed: of the control, which gives the output cells sides by chance.
-        together: the normalisation that is held against that by output.
+        together: the normalisation that is compared with that by output.
     """
     ways = {
         name: Scaling(*(_scaled(brain, way, backwards=backwards) for way in (together, "output")))

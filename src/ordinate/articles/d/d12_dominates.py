@@ -164,12 +164,12 @@ def picture(by_kind: Mapping[str, float], without: Mapping[str, float], radius: 
         without: the radius without some cells, by their name.
         radius: with all.
     """
-    shown = list(by_kind.items())[:8]
+    groups_drawn = list(by_kind.items())[:8]
     with canvas(2, height=3.0, widths=(1.2, 1)) as (figure, (left, right)):
-        left.barh(range(len(shown)), [share for _, share in shown], color=SERIES[0]["color"], height=0.7)
-        left.set_yticks(range(len(shown)), [kind or "not annotated" for kind, _ in shown])
-        left.set(title="Leading mode", xlabel="share of the squared length", xlim=(0, 1), ylim=(len(shown) - 0.4, -0.6))
-        for place, (_, share) in enumerate(shown):
+        left.barh(range(len(groups_drawn)), [share for _, share in groups_drawn], color=SERIES[0]["color"], height=0.7)
+        left.set_yticks(range(len(groups_drawn)), [kind or "not annotated" for kind, _ in groups_drawn])
+        left.set(title="Leading mode", xlabel="share of the squared length", xlim=(0, 1), ylim=(len(groups_drawn) - 0.4, -0.6))
+        for place, (_, share) in enumerate(groups_drawn):
             left.annotate(f"{share:.1%}", (share, place), xytext=(4, 0), textcoords="offset points", va="center")
         names = list(without)
         right.barh(

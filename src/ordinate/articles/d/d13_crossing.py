@@ -3,7 +3,7 @@
 What varies is the direction in which signals run through the matrix. Its rows are presynaptic, so activity moves as `x W`;
 a network that computes `W x` lets it run from postsynaptic to presynaptic cells. The article does not say which it does, so
 both are run: all sensory neurons of one side held at 1, each row of counts normalised to 1, tanh without leak, 20 steps, the
-mean over the DN-VNC neurons of each side. Then the result the right way round is held against null models and other settings,
+mean over the DN-VNC neurons of each side. Then the result the right way round is compared with null models and other settings,
 and the body senses (`ascending`), which do cross, are measured in the same way.
 """
 
@@ -253,11 +253,11 @@ def both_directions(ahead: Laterality, back: Laterality | None, body: Laterality
         back: the senses, backwards; None where nothing arrives.
         body: the ascending senses, pre to post.
     """
-    shown = [
+    panels_drawn = [
         (name, one) for name, one in (("Post to pre", back), ("Pre to post", ahead), ("Ascending", body)) if one is not None
     ]
-    with canvas(len(shown), height=3.2) as (figure, panels):
-        for axes, (name, one) in zip(panels, shown, strict=True):
+    with canvas(len(panels_drawn), height=3.2) as (figure, panels):
+        for axes, (name, one) in zip(panels, panels_drawn, strict=True):
             for side, (read, shift) in enumerate((("left", -0.19), ("right", 0.19))):
                 bars = axes.bar(
                     np.arange(2) + shift,

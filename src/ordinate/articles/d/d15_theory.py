@@ -3,8 +3,8 @@
 What varies is the wiring: a connectome, the same with its partners redrawn (every neuron keeps their numbers), and edges
 anywhere; each with all synapses excitatory or with half of the neurons inhibitory, and brought to gain 1 in different ways.
 Everything else is the same within a seed, each wiring chooses its own gain and input scaling on a validation stretch, and
-differences are paired over seeds with Holm's correction for the number of comparisons. What is not told apart is called not
-different. A network without synapses is the control: it must have no memory, and must be told apart.
+differences are paired over seeds with Holm's correction for the number of comparisons. What is not distinguished is called not
+different. A network without synapses is the control: it must have no memory, and must be distinguished.
 
 The chart of D15: the card of every task, signs and normalisation, seed by seed.
 """
@@ -93,7 +93,7 @@ def theory(
     card = draw_card(brain.connectome, plan, wirings=wirings)
     silent = _silent_memory(brain.connectome, plan, control)
     signs, by = plan.signs[0], "input" if "input" in plan.normalisations else plan.normalisations[0]
-    told_apart = paired(card.scores["memory", signs, by, "random"], silent)[3]
+    p_memory = paired(card.scores["memory", signs, by, "random"], silent)[3]
     random = {task: _of(card, task, "random") for task in ("memory", "narma10")}
     against = {null: [one for one in card.comparisons if one.null == null] for null in plan.nulls}
     differ = {null: _differing(comparisons) for null, comparisons in against.items()}
@@ -101,7 +101,7 @@ def theory(
         Check.at_most("NARMA10 error of random recurrence, only the read-out learned, best", min(random["narma10"]), 0.7),
         Check.at_least("memory capacity of random recurrence, only the read-out learned, least", min(random["memory"]), 2),
         Check.near("memory capacity without synapses", statistics.fmean(silent), 0.0, 0.3, role=Role.CONTROL),
-        Check.at_most("p of random recurrence against no synapses, memory", told_apart, 0.05, role=Role.CONTROL),
+        Check.at_most("p of random recurrence against no synapses, memory", p_memory, 0.05, role=Role.CONTROL),
         Check.at_least(
             f"comparisons with random wiring that come out different, of {len(against['random'])}",
             len(differ["random"]),
@@ -162,8 +162,8 @@ def _counted(comparisons: list[Comparison]) -> str:
         word: sum(one.verdict == word for one in comparisons)
         for word in ("connectome better", "connectome worse", "not different")
     }
-    shown = [f"{word.removeprefix('connectome ')} in {count}" for word, count in words.items() if count]
-    return f"{', '.join(shown)} of {len(comparisons)}"
+    counts = [f"{word.removeprefix('connectome ')} in {count}" for word, count in words.items() if count]
+    return f"{', '.join(counts)} of {len(comparisons)}"
 
 
 def _on_wiring(brain: Brain, against: Mapping[str, list[Comparison]]) -> str:

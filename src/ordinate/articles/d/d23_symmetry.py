@@ -69,7 +69,7 @@ def symmetry(make: Callable[[int], Layers], seeds: Sequence[int]) -> Measurement
 
     Args:
         made: a seed to the layers, under the names that `layers` has.
-        seeds: of layers, bumps and permutations; the largest difference is told, for controls the least.
+        seeds: of layers, bumps and permutations; the largest difference is reported, for controls the least.
     """
     differences: dict[str, list[float]] = {}
 

@@ -1,7 +1,7 @@
 """D4. The article: the matrix M(offset) is a 2 by 2 rotation, free of t, and block diagonal in d dimensions.
 
 What varies is the pair, the offset and the stretch of positions. M is found from the encoding alone, by least squares, at
-several stretches, and held against [[cos w k, sin w k], [-sin w k, cos w k]]; then one matrix for all channels is found, which
+several stretches, and compared with [[cos w k, sin w k], [-sin w k, cos w k]]; then one matrix for all channels is found, which
 should have those blocks and zeros elsewhere.
 """
 

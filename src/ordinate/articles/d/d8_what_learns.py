@@ -1,6 +1,6 @@
 """D8. The article: softmax and inner product have no parameters; W_Q, W_K, W_V, W_O and the pooling query have.
 
-What varies is the part. Parameters are counted in the layers and held against counts by hand, and each part's gradient is
+What varies is the part. Parameters are counted in the layers and compared with counts by hand, and each part's gradient is
 taken: a number that never gets one does not learn. One such number is worth knowing, the bias of the keys: it adds the same to
 every score of a query, and softmax does not see what is added to all.
 """

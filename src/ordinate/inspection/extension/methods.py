@@ -326,7 +326,7 @@ def _larger_base(rotation: Rotation, length: int, reach: int) -> Option:
     frequencies = rotation.inverse_frequencies() or ()
     slowest = max((pair for pair, frequency in enumerate(frequencies) if frequency > 0), default=0)
     if slowest == 0 or length <= reach:
-        return Option("ntk", "no", "a single pair turns: there is no ladder to stretch")
+        return Option("ntk", "no", "a single pair turns: there are no frequencies to stretch")
     dim = rotation.schedule_dim or 0
     base = rotation.base.value * (length / reach) ** (dim / (2 * slowest))
     kept = "" if _plain(rotation) else f", on top of its {rule} scaling, which stays as trained"

@@ -188,7 +188,7 @@ DECODERS: dict[str, Family] = {
     **_alike("qwen3_vl_text qwen3_vl_moe_text cosmos3_edge_text", decoder(rope(RotaryRule("half", arrangement="interleaved")))),
     **_alike("glm4v_text glm_ocr_text cohere glm glm4 helium ernie4_5 ernie4_5_moe", decoder(rope(PAIRS))),
     **_alike("blt_global_transformer blt_local_decoder blt_local_encoder", decoder(rope(PAIRS))),
-    # the Ernie vision model deals its frequencies out to height and width in turn: the set of them is the plain ladder's
+    # the Ernie vision model deals its frequencies out to height and width in turn: the set of them is the plain schedule's
     "ernie4_5_vl_moe_text": decoder(rope(RotaryRule("interleaved", arrangement="alternating"))),
     "nanochat": decoder(rope(RotaryRule("half", turns_back=True))),
     "gpt_oss": decoder(rope(HALF), pattern=every((), 2)),

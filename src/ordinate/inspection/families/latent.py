@@ -1,7 +1,7 @@
 """Models with multi-head latent attention: a slice of each head turns, the rest carries content.
 
 DeepSeek-AI 2024, arXiv 2405.04434, section 2.1. The slice is rotated before it meets the cache, so it is what a file calls
-`qk_rope_head_dim` that spans the ladder, whatever `head_dim` says. Read in the modeling files of transformers 5.24.
+`qk_rope_head_dim` that the frequencies span, whatever `head_dim` says. Read in the modeling files of transformers 5.24.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Towers that see and hear: tables of patches, rotations by two axes, convolutions, relative terms.
 
-Rows were read in the modeling files of transformers 5.24. Image towers in the style of Qwen2-VL give each axis a ladder of its
-own over half of the head (`dim // 2` channels, theta 10000); Pixtral deals the pairs of one ladder out in turn.
+Rows were read in the modeling files of transformers 5.24. Image towers in the style of Qwen2-VL give each axis a schedule of its
+own over half of the head (`dim // 2` channels, theta 10000); Pixtral deals the pairs of one schedule out in turn.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ PERCEPTION: dict[str, Family] = {
     **_alike("kimi_k25_vision muse_glimmer_vision muse_spark_vision step3p5_vision", tower(_axial(), GRID)),
     "inkling2_vision": tower(_axial("interleaved"), GRID),
     "moonvit": tower(_axial("interleaved", fixed_base=10000.0), GRID),
-    "minimax_m3_vl_vision": tower(fixed("rope3d", "queries and keys", "a ladder each for frame, height and width")),
+    "minimax_m3_vl_vision": tower(fixed("rope3d", "queries and keys", "a schedule each for frame, height and width")),
     "pixtral": tower(
         rope(RotaryRule("half", axes=("height", "width"), sharing="alternating", sections=False, partial=())),
     ),
@@ -127,7 +127,9 @@ PERCEPTION: dict[str, Family] = {
     ),
     **_alike("dinov3_vit sapiens2 eomt_dinov3", tower(_axial(turns=True))),
     "gemma4_vision": tower(_axial(), fixed("learned", "input", "learned tables of both axes (position_embedding_size)")),
-    "vjepa2": tower(fixed("rope3d", "queries and keys", "a ladder each for frame, height and width, from code"), name="video"),
+    "vjepa2": tower(
+        fixed("rope3d", "queries and keys", "a schedule each for frame, height and width, from code"), name="video"
+    ),
     # displacements and windows
     **_alike(
         "swin maskformer-swin donut-swin",

@@ -371,8 +371,8 @@ def _working_items(
     vocabulary, inner = _count(part, "vocab_size", "n_vocab"), _count(part, "intermediate_size", "n_inner", "ffn_dim", "d_ff")
     if document.header is not None:
         architecture = document.header.metadata.get("general.architecture")
-        found = document.header.metadata.get(f"{architecture}.feed_forward_length")
-        inner = found if isinstance(found, int) else inner
+        width = document.header.metadata.get(f"{architecture}.feed_forward_length")
+        inner = width if isinstance(width, int) else inner
         tokens = document.header.metadata.get("tokenizer.ggml.tokens")
         vocabulary = getattr(tokens, "items", None) if not isinstance(tokens, list) else len(tokens)
         vocabulary = vocabulary if isinstance(vocabulary, int) else None

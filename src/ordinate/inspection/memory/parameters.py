@@ -1,8 +1,8 @@
 """How many parameters a model has, from its config alone: a table of shapes by family, evaluated without torch.
 
-`parameters.json` was found in transformers' own models on the meta device (5.24) and is held to them by a test: for each family
-the shapes of its parameters as sums of products of sizes, and how often each occurs: a constant, a number a layer and a number
-for each leading dense layer.
+`parameters.json` was derived from transformers' own models on the meta device (5.24), and a test compares it with them: for
+each family the shapes of its parameters as sums of products of sizes, and how often each occurs: a constant, a number a layer
+and a number for each leading dense layer.
 """
 
 from __future__ import annotations

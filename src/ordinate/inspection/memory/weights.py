@@ -145,10 +145,12 @@ def _sharded(index: Path) -> Weights:
         names = ", ".join(absent[:3]) + (f" and {len(absent) - 3} more" if len(absent) > 3 else "")
         raise MissingDataError(str(index), expected=f"all {len(paths)} files that it names", got=f"no {names}")
     weights = _sum(paths)
-    held = {name for path in paths for name, _, _ in _safetensors(path)}
-    lost = sorted(set(listed) - held)
+    present = {name for path in paths for name, _, _ in _safetensors(path)}
+    lost = sorted(set(listed) - present)
     if lost:
-        raise DataError(str(index), expected="tensors that its files hold", got=f"{len(lost)} that none holds, {lost[0]} first")
+        raise DataError(
+            str(index), expected="tensors that its files contain", got=f"{len(lost)} that none contains, {lost[0]} first"
+        )
     return weights
 
 

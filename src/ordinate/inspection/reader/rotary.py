@@ -45,7 +45,7 @@ class RotaryRule:
         fixed_base: the base where the code fixes it.
         scales: the kinds of layer that the file's scaling reaches; empty means all.
         axes, sharing: for positions of several axes, see `Rotation`.
-        sections, arrangement: whether the scaling's dictionary may split the ladder into axes, and how: "sections",
+        sections, arrangement: whether the scaling's dictionary may split the frequencies into axes, and how: "sections",
             "interleaved", or "alternating" (ERNIE: height and width in turn, then time).
         turns: frequencies in turns instead of radians, on coordinates from -1 to 1 (DINOv3).
         last: whether the last channels turn instead of the first.
@@ -294,7 +294,9 @@ def _meant(value: Value, head_dim: int) -> int:
 def _rotated(group: LayerGroup, rule: RotaryRule, scaling: ScalingRead, shares: list[Value], counts: list[Value]) -> Value:
     section, head_dim = group.section, group.attention.head_dim
     if scaling.rule.value == "proportional":
-        return Value(head_dim.value, "derived", "proportional: the ladder spans the whole head, the rest of it stands still")
+        return Value(
+            head_dim.value, "derived", "proportional: the frequencies span the whole head, the rest of it stands still"
+        )
     if shares:
         dims = {value.detail: int(head_dim.value * value.value) for value in shares}
         dims |= {value.detail: value.value for value in counts}

@@ -61,10 +61,10 @@
     const show = () => {
       const frame = Number(slider.value), from = data.frames[frame];
       drawFrame(still, data, frame);
-      const told = `position ${from} carried to ${from + data.ahead}: largest error over all channels ` +
+      const message = `position ${from} carried to ${from + data.ahead}: largest error over all channels ` +
         data.errors[frame].toExponential(1);
-      output.textContent = told;
-      slider.setAttribute("aria-valuetext", told);
+      output.textContent = message;
+      slider.setAttribute("aria-valuetext", message);
       figure.dataset.frame = String(frame);
     };
     const pause = () => {
