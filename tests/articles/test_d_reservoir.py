@@ -188,7 +188,8 @@ def test_d13_the_senses_are_ipsilateral_the_ascending_ones_cross_and_the_article
     result = d13_crossing.crossing(larva, SMALL)
     assert verdict(result) is Verdict.REFUTED
     backwards = {check.name: check for check in result.checks if "post to pre" in check.name}
-    assert [check.value for check in backwards.values()] == pytest.approx([1.63, 0.97], abs=0.005)
+    # ratios of mean activities that an earlier implementation printed to four digits, 0.0161 to 0.0099 and 0.0114 to 0.0117
+    assert [check.value for check in backwards.values()] == pytest.approx([0.0161 / 0.0099, 0.0114 / 0.0117], abs=0.01)
     assert all(check.holds for check in backwards.values())
     assert value(result, "ascending senses after 5 steps") == pytest.approx(0.386, abs=5e-4)
     directions = result.tables[0].rows

@@ -139,7 +139,7 @@ class Verdict:
             return "failed: nothing could be looked at"
         what = f"its result equals {cause.says}" if cause else "no known fault gives these numbers"
         if len(counted) == 1 and cause is None and not self.causes:
-            return f"failed: {counted[0].evidence}"
+            return f"failed: {counted[0].evidence}; {what}"
         return f"failed, {len(counted)} of {count} properties: {what}"
 
     def against_expected(self, expected: Iterable[str]) -> tuple[list[str], list[str]]:

@@ -177,8 +177,10 @@ def test_a_named_encoding_is_the_call_that_it_prints(convention):
 @given(dy=st.integers(-50, 50), dx=st.integers(-50, 50), y=st.integers(0, 999), x=st.integers(0, 999))
 def test_the_score_depends_on_the_offsets_alone(convention, dy, dx, y, x):
     rotary, (q, k) = AxialRotary.named(convention, 16), heads(2, 1, 1, 1, 16)
+    before = [7] * (rotary.axes - 2)  # of text, or of the frame: equal for both
 
     def score(at_q, at_k):
+        at_q, at_k = [*before, *at_q], [*before, *at_k]
         return (rotary.rotate(q, torch.tensor([at_q])) * rotary.rotate(k, torch.tensor([at_k]))).sum()
 
     assert_close(score((y, x), (y + dy, x + dx)), score((0, 0), (dy, dx)), rtol=0, atol=1e-8)

@@ -1,8 +1,8 @@
 """C8. The article: ALiBi, trained at 1,024 tokens, works at twice that.
 
 What varies is the encoding and the length of the test; scored are the same last targets at every length. "Works" means that
-the longer context is no worse than cutting it to the training length; whether anything is gained from it is a separate question. RoPE
-must fail here, or the measurement could not have noticed a failure.
+the longer context is no worse than cutting it to the training length; whether anything is gained from it is another question.
+RoPE must fail here, or the measurement could not have noticed a failure.
 """
 
 from __future__ import annotations

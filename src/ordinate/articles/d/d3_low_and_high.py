@@ -1,8 +1,9 @@
 """D3. The article says once that low frequencies serve near tokens and high ones far tokens, and later the reverse.
 
-What varies is which half of the pairs is looked at. Near: a position is distinguished from a neighbour under noise of 0.1 in each
-channel, by the nearer code. Far: whether codes lie the farther apart the farther the positions are, as a rank correlation over
-distances up to 3,000. A pair of frequency w moves by 2 sin(w / 2) a step and comes round after 2 pi / w positions.
+What varies is which half of the pairs is looked at. Near: a position is distinguished from a neighbour under noise of 0.1
+in each channel, by the nearer code. Far: whether codes lie the farther apart the farther the positions are, as a rank
+correlation over distances up to 3,000. A pair of frequency w moves by 2 sin(w / 2) a step and comes round after 2 pi / w
+positions.
 """
 
 from __future__ import annotations
@@ -74,7 +75,7 @@ def low_and_high(encode: Callable[[Tensor], Tensor], seeds: Sequence[int]) -> Me
         f"{far['high']:.2f} and {far['low']:.2f}",
         meaning={
             Verdict.CORRECTED: "The later sentence is right and the earlier one a slip. High frequencies resolve near "
-            f"positions: with them alone a token is distinguished from its neighbour in {near['high']:.0%} of all cases under noise, "
+            f"positions: with them alone a token is distinguished from its neighbour in {near['high']:.0%} of cases, "
             f"with the low half in {near['low']:.0%}, where guessing gives 50 %. For the order of far tokens it is the "
             f"reverse, {far['low']:.2f} against {far['high']:.2f}: a fast pair has come round many times, a slow one has not. "
             "It is the second and the minute hand of a clock.",
@@ -131,6 +132,6 @@ def _picture(near: Sequence[float], far: Sequence[float]) -> Figure:
         svg,
         caption="Each pair of channels alone: how often it tells a token from its neighbours under noise, and how well its "
         "code keeps the order of far tokens.",
-        alt="Two curves that cross: the share of neighbours distinguished falls from 1 to one half over the first twenty pairs, "
+        alt="Two curves that cross: the share of neighbours distinguished falls from 1 to one half over the first 20 pairs, "
         "the order of far tokens stays near 0, swings, and is 1 for the last eight pairs.",
     )

@@ -71,7 +71,7 @@ def mean_pooling(mean: Pool, uniform: Pool, learned: Pool, seeds: Sequence[int])
             counted = torch.stack([sum(row[:length]) / length for row, length in zip(x, _LENGTHS, strict=True)])
             by_hand = max(by_hand, _apart(pooled[0], counted))
             with_query = max(with_query, _apart(pooled[0], learned(x, mask)[0]))
-        weights = learned(x, mask)[1][1, 0, 0], uniform(x, mask)[1][1, 0, 0]
+        maps = learned(x, mask)[1][1, 0, 0], uniform(x, mask)[1][1, 0, 0]
     checks = [
         Check.at_most("largest difference of the two outputs", outputs, 1e-14),
         Check.at_most("largest difference of a weight from 1/N", weights, 1e-15),
@@ -100,7 +100,7 @@ def mean_pooling(mean: Pool, uniform: Pool, learned: Pool, seeds: Sequence[int])
                 ],
             )
         ],
-        figures=[_picture(*weights)],
+        figures=[_picture(*maps)],
     )
 
 

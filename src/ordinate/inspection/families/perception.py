@@ -1,7 +1,7 @@
 """Towers that see and hear: tables of patches, rotations by two axes, convolutions, relative terms.
 
-Rows were read in the modeling files of transformers 5.24. Image towers in the style of Qwen2-VL give each axis a schedule of its
-own over half of the head (`dim // 2` channels, theta 10000); Pixtral deals the pairs of one schedule out in turn.
+Rows were read in the modeling files of transformers 5.24. Image towers in the style of Qwen2-VL give each axis a schedule of
+its own over half of the head (`dim // 2` channels, theta 10000); Pixtral deals the pairs of one schedule out in turn.
 """
 
 from __future__ import annotations

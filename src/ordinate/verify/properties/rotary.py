@@ -265,6 +265,9 @@ def _linear(subject: RotarySubject, case: RotaryCase) -> Observation:
     sums = subject.fresh().turn(2 * a - 3 * b, a.clone(), steps)[0]
     apart = [subject.fresh().turn(x.clone(), a.clone(), steps)[0] for x in (a, b)]  # clones: it may write over its input
     bound = allowed(2 * a.abs() + 3 * b.abs(), steps, case) * 2
+    # whichever channels it turns, and with whichever frequencies, a sum costs roundings of the whole vector's length
+    length = (2 * a.abs() + 3 * b.abs()).double().norm(dim=-1, keepdim=True)
+    bound = torch.maximum(bound, 8 * torch.finfo(torch.float32).eps * length)
     return Observation(
         [Comparison("f(2a - 3b) beside 2f(a) - 3f(b)", sums, (2 * apart[0] - 3 * apart[1]).double(), bound, AXES)]
     )
