@@ -30,7 +30,7 @@ TEXT = re.compile(
 FINE = re.compile(r"\b(power law|square law|scaling laws?|law of large numbers)\b", re.IGNORECASE)
 
 TO_DO = {
-    "inspect-schema.md", "inspect.md", "inspection", "position", "verify", "verify-proof.md",
+    "inspect.md", "inspection", "position", "verify", "verify-proof.md",
 }  # fmt: skip
 
 

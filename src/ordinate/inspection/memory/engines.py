@@ -1,11 +1,13 @@
 """How much of a cache each program allocates for so many tokens and sequences: cells, pages, blocks, and what a number takes.
 
 - transformers (cache_utils.py, read in 5.24): a dynamic cache holds each token, and of layers with a window the last w - 1.
-- llama.cpp (llama-kv-cache-iswa.cpp and llama-hparams.cpp, read in mid-2026): cells in multiples of 256; layers with a window
-  have w + micro-batch cells; states are float32. Its context is for each sequence (`--ctx-size` divided by `--parallel`).
-- vLLM (kv_cache_utils.py and config.py of its models, read in 0.11): pages of 16 tokens; a window's pages cover w - 1 and the
-  batch, and one page more; in hybrids a page is made as large as a recurrent state. Layers are put into groups of equally
-  many, the last group of a kind is padded.
+- llama.cpp (src/llama-kv-cache-iswa.cpp, read at commit 02c28f5): cells in multiples of 256; layers with a window have
+  w + micro-batch cells; states are float32. Its context is for each sequence (`--ctx-size` divided by `--parallel`); a unified
+  cache, where all sequences share the cells, is not modelled.
+- vLLM (vllm/v1/kv_cache_interface.py, read at commit 001cabc): pages of 16 tokens; a window's pages cover w - 1 and the batch,
+  and one page more; a recurrent layer takes one page a sequence. That in hybrids a page is made as large as a recurrent state,
+  and that layers are put into groups of equally many, the last of a kind padded, follows its hybrid allocator as it is
+  documented; its source was not compared.
 """
 
 from __future__ import annotations
