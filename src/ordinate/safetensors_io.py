@@ -5,6 +5,7 @@ Checkpoints, saved caches and logic networks are kept in such files. Format: htt
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -41,7 +42,7 @@ def read_tensors(path: str | Path) -> tuple[dict[str, Tensor], dict[str, str]]:
 
 
 def write_tensors(path: str | Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str], *, name: str = "path") -> None:
-    """Write tensors and metadata; the file is complete or unchanged.
+    """Write tensors and metadata; the file is complete or unchanged, and equal content gives equal bytes.
 
     Args:
         path: where the file goes.
@@ -63,7 +64,20 @@ def write_tensors(path: str | Path, tensors: Mapping[str, Tensor], metadata: Map
     def write(draft: Path) -> None:
         try:
             save_file(contiguous, str(draft), metadata=dict(metadata))
+            _sort_metadata(draft)
         except SafetensorError as error:
             raise output_error(path, error, name=name) from error
 
     atomic_write(path, write, name=name)
+
+
+def _sort_metadata(path: Path) -> None:
+    """Put a file's metadata in the order of their names: the library writes them in another order each time."""
+    with path.open("r+b") as file:
+        length = int.from_bytes(file.read(8), "little")
+        header = json.loads(file.read(length))
+        header["__metadata__"] = dict(sorted(header.get("__metadata__", {}).items()))
+        text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
+        if len(text) <= length:  # the format allows spaces behind the header
+            file.seek(8)
+            file.write(text.ljust(length))
