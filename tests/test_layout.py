@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from bench.structure import circles
+
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "ordinate"
 
@@ -132,35 +134,6 @@ def row(layers: list[list[str]], name: str) -> int | None:
     return next((number for number, names in enumerate(layers) if name in names), None)
 
 
-def circles(names: list[str]) -> list[list[str]]:
-    """Strongly connected components of more than one module (Tarjan 1972)."""
-    index: dict[str, int] = {}
-    low: dict[str, int] = {}
-    stack: list[str] = []
-    found: list[list[str]] = []
-
-    def visit(name: str) -> None:
-        index[name] = low[name] = len(index)
-        stack.append(name)
-        for other in sorted(imports(name)):
-            if other not in index:
-                visit(other)
-                low[name] = min(low[name], low[other])
-            elif other in stack:
-                low[name] = min(low[name], index[other])
-        if low[name] == index[name]:
-            component = [stack.pop()]
-            while component[-1] != name:
-                component.append(stack.pop())
-            if len(component) > 1:
-                found.append(sorted(component))
-
-    for name in names:
-        if name not in index:
-            visit(name)
-    return found
-
-
 def test_every_package_has_a_layer():
     assert {package(name) for name in MODULES} - {"__init__"} == {name for names in LAYERS for name in names}
 
@@ -189,8 +162,12 @@ def test_imports_run_downwards_inside_packages(name):
 
 
 def test_no_module_is_part_of_an_import_circle():
-    result = circles(sorted(MODULES))
+    result = circles({name: set(imports(name)) for name in sorted(MODULES)})
     assert not result, "\n".join(" -> ".join(circle) for circle in result)
+
+
+def test_the_search_for_circles_sees_them():
+    assert circles({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": {"a"}}) == [["b", "c"]]
 
 
 def test_the_reader_of_imports_sees_those_inside_functions():

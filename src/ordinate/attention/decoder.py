@@ -261,7 +261,7 @@ class Decoder(nn.Module):
         Args:
             directory: a folder with config.json and safetensors files.
             dtype: of the parameters; by default as they are stored.
-            device: where the model shall be.
+            device: the device to put the model on.
 
         Raises:
             MissingDataError: no folder, config or safetensors file.

@@ -16,7 +16,7 @@ __all__ = ["choose"]
 
 def choose(
     trained: Annotated[int | None, typer.Option("--trained", metavar="N", help="Tokens of a row in training.")] = None,
-    needed: Annotated[int | None, typer.Option("--needed", metavar="N", help="Tokens the model shall run at.")] = None,
+    needed: Annotated[int | None, typer.Option("--needed", metavar="N", help="Tokens the model should run at.")] = None,
     extend: Annotated[
         bool | None, typer.Option("--extend/--train", help="A RoPE model is trained already, or one is to be trained.")
     ] = None,
@@ -80,7 +80,7 @@ def _question(
         if not asking:
             raise ArgumentError("--trained, --needed", expected="both lengths", hint="for example --trained 2048 --needed 8192")
         trained = trained or typer.prompt("Tokens of a row in training", type=int, err=True)
-        needed = needed or typer.prompt("Tokens the model shall run at", type=int, err=True)
+        needed = needed or typer.prompt("Tokens the model should run at", type=int, err=True)
     if extend is None:
         extend = typer.confirm("Is a RoPE model trained already", default=False, err=True) if asking else False
     if need is None:

@@ -19,7 +19,7 @@ _SUITS = {"yes": "green", "possible": "yellow", "no": "red"}
 
 def extend(
     file: Annotated[str, typer.Argument(metavar="FILE", help="A model's file, as for `ordinate inspect`.")],
-    to: Annotated[str, typer.Option("--to", metavar="N", help="Tokens the model shall run at: 131072, 131,072, 128k, 1M.")],
+    to: Annotated[str, typer.Option("--to", metavar="N", help="Tokens the model should run at: 131072, 131,072, 128k, 1M.")],
     method: Annotated[
         str | None,
         typer.Option("--method", metavar="NAME", help="linear, ntk, dynamic, yarn or longrope; the best suited by default."),

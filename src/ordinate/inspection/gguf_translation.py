@@ -83,7 +83,7 @@ REORDERED = frozenset({"llama", "deci", "mistral3", "llama-embed", "smollm3", "g
 """Architectures whose converter reorders query and key rows, so that the file says interleaved where the model said half."""
 
 STANDS_STILL = 1e20
-"""The converter writes 1e30 for pairs that shall not turn."""
+"""The converter writes 1e30 for pairs that do not turn."""
 LLAMA3_CONTEXTS = (8192, 4096, 16384, 32768)
 
 

@@ -51,7 +51,7 @@ def tune_gain(
     Args:
         reservoir: whose own gain is replaced in the search.
         inputs: [T, F], what it is driven by.
-        target: what the measure shall be.
+        target: the value that the measure should reach.
         measure: "activity": the mean absolute activity over the second half of the run. "contraction": the rate of
             `echo_state`, whose 0 is the edge of the echo-state property. Or a function of states [T, R].
         between: the smallest and the largest gain to look at.
