@@ -96,6 +96,9 @@ def in_shards(rank, place, answers):
                 torch.save((logits.detach(), gradients), os.path.join(answers, f"{case}-{padded}-{rank}.pt"))
     finally:
         dist.destroy_process_group()
+    # torch 2.13's functional collectives now and then abort the interpreter as it ends ("terminate called without an active
+    # exception", about one run in ten), after all the work is done and saved: leave without that end
+    os._exit(0)
 
 
 @pytest.fixture(scope="module")
