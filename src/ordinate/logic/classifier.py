@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,9 @@ from ordinate.logic.circuit.circuit import Circuit
 from ordinate.logic.circuit.input_thresholds import InputThresholds
 from ordinate.logic.circuit.runtime import class_scores, predict_classes
 from ordinate.logic.growth.grow import GrowthSettings, grow
+from ordinate.logic.network.training import EpochReport, Training, TrainingSettings
 
-__all__ = ["LogicClassifier", "split_rows"]
+__all__ = ["LogicClassifier", "split_rows", "train_on_table"]
 
 _BITS_TRIED = (1, 2, 4, 8, 16)
 
@@ -170,58 +172,89 @@ class LogicClassifier(ClassifierMixin, BaseEstimator):
         codes: InputThresholds,
         seed: int,
     ) -> Circuit:
-        import torch
-        from torch import nn
-
-        from ordinate.logic.network.layers import GroupSum, LogicDense, Thresholds
-        from ordinate.logic.network.network import LogicNetwork
         from ordinate.logic.network.to_circuit import from_network
-        from ordinate.logic.network.training import TrainingSettings
-        from ordinate.logic.network.training import train as trained
 
-        classes, learned = len(self.classes_), self.thresholds == "learned"
+        classes = len(self.classes_)
         width = max(classes, self.gates // self.layers // classes * classes)
-        front: list[nn.Module] = []
-        if learned:
-            table = _rectangular(codes, X.shape[1])
-            spread = np.maximum(X[train].std(0), 1e-12).mean()
-            front = [Thresholds(torch.from_numpy(table), learned=True, temperature=float(spread) / 4)]
-            inputs, features = torch.from_numpy(X.astype(np.float32)), table.size
-        else:
-            inputs, features = torch.from_numpy(codes.bits(X)), len(codes.feature)
-        if features < 2:  # a gate reads two signals: the bit is there twice
-            codes = InputThresholds(codes.num_features, np.repeat(codes.feature, 2), np.repeat(codes.threshold, 2), codes.dtype)
-            inputs, features = torch.from_numpy(codes.bits(X)), 2
-        dense = [LogicDense(features if not place else width, width, seed=seed + place) for place in range(self.layers)]
-        network = LogicNetwork(*front, *dense, GroupSum(classes, tau=max(1.0, math.sqrt(width / classes) / 2)))
-        labels = torch.from_numpy(numbers)
         batch = max(1, min(128, len(train) // 16))
         settings = TrainingSettings(epochs=self.epochs, batch_size=batch, learning_rate=0.1, patience=self.epochs, seed=seed)
-        parts = [(inputs[part], labels[part]) for part in (train, validation)]
-        circuit = from_network(trained(network, parts[0], parts[1], settings).network)
-        thresholds = codes if not learned else circuit.inputs
-        return Circuit(
-            circuit.num_inputs,
-            circuit.tables,
-            circuit.inputs_a,
-            circuit.inputs_b,
-            circuit.votes,
-            circuit.bias,
-            circuit.tau,
-            thresholds,
+        parts = [(X[part], numbers[part]) for part in (train, validation)]
+        widths = [width] * self.layers
+        done = train_on_table(
+            parts[0], parts[1], codes, widths, classes, settings, learned=self.thresholds == "learned", seed=seed
         )
+        return from_network(done.network)
+
+
+def train_on_table(
+    train: tuple[Any, Any],
+    validation: tuple[Any, Any],
+    codes: InputThresholds,
+    widths: Sequence[int],
+    classes: int,
+    settings: TrainingSettings,
+    *,
+    learned: bool = False,
+    tau: float | None = None,
+    seed: int = 0,
+    checkpoint: Any = None,
+    on_epoch: Callable[[EpochReport], None] | None = None,
+    **gates: Any,
+) -> Training:
+    """Dense layers of gates behind thermometer codes, trained on a table; the network takes the table's own numbers.
+
+    Args:
+        train: rows [N, features] and class numbers [N].
+        validation: likewise.
+        codes: thresholds, of the training rows.
+        widths: gates of each layer; the last is a multiple of `classes`.
+        classes: how many.
+        settings: of the training.
+        learned: train the thresholds too, in units of each feature's standard deviation, and freeze them.
+        tau: temperature of the counts; by default half the root of the votes a class, at least 1.
+        seed: of wiring and gates, another for each layer.
+        checkpoint: as in `train`.
+        on_epoch: as in `train`.
+        gates: what gates are like, as in `LogicDense`.
+
+    Raises:
+        ArgumentError: as `train` and `LogicDense`.
+    """
+    import torch
+
+    from ordinate.logic.network.layers import GroupSum, LogicDense, Thresholds
+    from ordinate.logic.network.network import LogicNetwork
+    from ordinate.logic.network.training import train as trained
+
+    if len(codes.feature) < 2:  # a gate reads two signals: the bit is there twice
+        codes = InputThresholds(codes.num_features, np.repeat(codes.feature, 2), np.repeat(codes.threshold, 2), codes.dtype)
+    sizes = [len(codes.feature), *widths]
+    dense = [LogicDense(sizes[place], size, seed=seed + place, **gates) for place, size in enumerate(widths)]
+    layers = [*dense, GroupSum(classes, tau=max(1.0, math.sqrt(sizes[-1] / classes) / 2) if tau is None else tau)]
+    labels = [torch.from_numpy(np.asarray(part[1], np.int64)) for part in (train, validation)]
+    if not learned:
+        bits = [torch.from_numpy(codes.bits(part[0])) for part in (train, validation)]
+        network = LogicNetwork(*layers)
+    else:
+        rows = np.asarray(train[0], np.float64)
+        mean, spread = rows.mean(0), np.maximum(rows.std(0), 1e-12)
+        bits = [torch.from_numpy(((np.asarray(part[0]) - mean) / spread).astype(np.float32)) for part in (train, validation)]
+        scaled = (codes.threshold - mean[codes.feature]) / spread[codes.feature]
+        first = Thresholds.of_codes(
+            InputThresholds(codes.num_features, codes.feature, scaled.astype(np.float32)), learned=True, temperature=0.25
+        )
+        network = LogicNetwork(first, *layers)
+    done = trained(network, (bits[0], labels[0]), (bits[1], labels[1]), settings, checkpoint=checkpoint, on_epoch=on_epoch)
+    if learned:
+        scaled = first.values.detach().double().numpy().reshape(-1)
+        values = mean[codes.feature] + spread[codes.feature] * scaled
+        codes = InputThresholds(codes.num_features, codes.feature, values, codes.dtype)
+    return Training(LogicNetwork(Thresholds.of_codes(codes), *layers).eval(), done.epochs, done.best_epoch)
 
 
 def _classes(circuit: Circuit, X: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
     assert circuit.inputs is not None
     return predict_classes(circuit, circuit.inputs.bits(X))
-
-
-def _rectangular(codes: InputThresholds, features: int) -> npt.NDArray[np.float32]:
-    """Thresholds [features, most], where a feature of fewer repeats its last one."""
-    lists = [codes.threshold[codes.feature == feature] for feature in range(features)]
-    most = max(map(len, lists))
-    return np.array([[*one, *[one[-1] if len(one) else 0.0] * (most - len(one))] for one in lists], np.float32)
 
 
 def split_rows(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,6 +10,8 @@ import typer
 from ordinate.cli.logic.options import Classes, DataFolder, OtherData
 from ordinate.cli.logic.tables import (
     BitsOption,
+    CategoriesOption,
+    DropOption,
     LabelOption,
     MissingOption,
     SpacingOption,
@@ -18,8 +19,8 @@ from ordinate.cli.logic.tables import (
     TableParts,
     TestOption,
     best_codes,
-    table_accuracy,
     table_parts,
+    table_record,
 )
 
 if TYPE_CHECKING:
@@ -51,6 +52,8 @@ def grow(
     label: LabelOption = None,
     test_table: TestOption = None,
     missing: MissingOption = "refuse",
+    drop: DropOption = None,
+    categories: CategoriesOption = None,
     bits: BitsOption = "4",
     spacing: SpacingOption = "quantile",
     as_json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")] = False,
@@ -68,7 +71,7 @@ def grow(
 
     check_output(out, name="--out")
     if table is not None:
-        parts = table_parts(table, label, test_table, missing, seed)
+        parts = table_parts(table, label, test_table, missing, seed, drop=drop, categories=categories)
         answer_record(_grown_on_table(parts, out, gates, votes, replacements, seed, checkpoint, bits, spacing), as_json)
         return
     asked = {"votes_per_gate": votes, "replacements": replacements, "seed": seed}
@@ -131,21 +134,8 @@ def _grown_on_table(
             return grown.circuit, grown.rounds
 
         circuit, rounds, used = best_codes(parts, bits, spacing, learn)
-    circuit = replace(circuit, notes={**circuit.notes, "features": list(parts.features)})
     circuit.save(out)
-    return {
-        "circuit": str(out),
-        "data": parts.source,
-        "classes": list(parts.labels),
-        "gates": circuit.num_gates,
-        "votes": circuit.num_votes,
-        "bits_per_feature": used,
-        "input_bits": circuit.num_inputs,
-        "validation_accuracy": table_accuracy(circuit, parts.validation),
-        "test_accuracy": table_accuracy(circuit, parts.test),
-        "test_rows": len(parts.test[1]),
-        "rounds": len(rounds),
-    }
+    return {"circuit": str(out), **table_record(circuit, parts, used), "rounds": len(rounds)}
 
 
 def _tuned(circuit: Circuit, known: Digits, threshold: float, epochs: int) -> Circuit:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from ordinate.logic import LogicNetwork
     from ordinate.logic.network.convolution_blocks import ConvolutionBlock
 
-__all__ = ["blocks_of", "digits_of", "network_of"]
+__all__ = ["blocks_of", "digits_of", "network_of", "widths_of"]
 
 
 def digits_of(data: Path | None, classes: str | None, *, check: bool = True) -> Digits:
@@ -83,6 +83,19 @@ def _numbers(option: str, text: str) -> list[int]:
         raise ArgumentError(option, expected="integers, as 12,24", got=text) from None
 
 
+def widths_of(widths: str, num_classes: int) -> list[int]:
+    """The layers of `--widths`. Raises ArgumentError for no numbers, or a last one that the classes cannot share."""
+    from ordinate.errors import ArgumentError
+
+    try:
+        sizes = [int(width) for width in widths.split(",")]
+    except ValueError:
+        raise ArgumentError("--widths", expected="numbers of gates, as 4000,4000", got=widths) from None
+    if min(sizes) < 1 or sizes[-1] % num_classes:
+        raise ArgumentError("--widths", expected=f"a last width that {num_classes} classes share evenly", got=widths)
+    return sizes
+
+
 def network_of(
     known: Digits,
     threshold: float,
@@ -106,17 +119,11 @@ def network_of(
     import torch
     from torch import nn
 
-    from ordinate.errors import ArgumentError
     from ordinate.logic import GroupSum, LogicDense, LogicNetwork, Thresholds
     from ordinate.logic.network.convolution_blocks import convolution_layers
 
-    try:
-        sizes = [int(width) for width in widths.split(",")]
-    except ValueError:
-        raise ArgumentError("--widths", expected="numbers of gates, as 4000,4000", got=widths) from None
     num_classes = len(known.classes)
-    if min(sizes) < 1 or sizes[-1] % num_classes:
-        raise ArgumentError("--widths", expected=f"a last width that {num_classes} classes share evenly", got=widths)
+    sizes = widths_of(widths, num_classes)
     height, width = known.size
     layers: list[nn.Module] = [Thresholds(torch.full((height * width, 1), float(threshold)))]
     features = height * width

@@ -3,29 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 if TYPE_CHECKING:
-    from ordinate.data.tables import Table
     from ordinate.logic import Circuit, InputThresholds
 
-__all__ = ["BitsOption", "LabelOption", "MissingOption", "SpacingOption", "TableOption", "TableParts", "TestOption"]
-__all__ += ["best_codes", "check_table", "table_accuracy", "table_parts"]
+__all__ = [
+    "BitsOption",
+    "CategoriesOption",
+    "DropOption",
+    "LabelOption",
+    "MissingOption",
+    "SpacingOption",
+    "TableOption",
+    "TableParts",
+    "TestOption",
+    "best_codes",
+    "circuit_rows",
+    "table_accuracy",
+    "table_parts",
+    "table_record",
+]
 
 TableOption = Annotated[
     Path | None,
-    typer.Option("--table", metavar="FILE", help="Learn from a table instead of images: .csv, .tsv, .parquet or .npz."),
+    typer.Option("--table", metavar="FILE", help="A table instead of images: .csv, .tsv, .parquet or .npz."),
 ]
 LabelOption = Annotated[str | None, typer.Option("--label", metavar="COLUMN", help="Column of --table that holds the class.")]
 TestOption = Annotated[
     Path | None, typer.Option("--test-table", metavar="FILE", help="Table to test on; else a fifth of --table is kept apart.")
 ]
 MissingOption = Annotated[
-    str, typer.Option("--missing", help="Missing numbers of a table: refuse, or fill with median, mean or zero.")
+    str,
+    typer.Option(
+        "--missing", "--impute", help="Missing numbers: refuse, or fill with median, mean (of training rows) or zero."
+    ),
+]
+DropOption = Annotated[list[str] | None, typer.Option("--drop", metavar="COLUMN", help="A column to leave out; repeatable.")]
+CategoriesOption = Annotated[
+    list[str] | None,
+    typer.Option("--categories", metavar="COLUMN", help="A column of text, each value of which becomes a bit; repeatable."),
 ]
 BitsOption = Annotated[
     str, typer.Option("--bits", help="Thresholds for each column of a table, or auto: chosen by validation accuracy.")
@@ -44,6 +65,8 @@ class TableParts:
         labels: of the classes.
         features: names of the columns.
         source: where it comes from, in one line.
+        notes: what a circuit is to remember, so that it can be run on other rows: the columns, the label's, the values of
+            categories, and what missing numbers are filled with.
     """
 
     train: tuple[Any, Any]
@@ -52,68 +75,139 @@ class TableParts:
     labels: tuple[int | str, ...]
     features: tuple[str, ...]
     source: str
+    notes: dict[str, Any]
 
 
-def _read(table: Path, label: str | None, missing: str) -> Table:
-    from ordinate.data.tables import read_table
-    from ordinate.errors import ArgumentError
-
-    if label is None:
-        raise ArgumentError("--label", expected="the column of --table that holds the class", got="none")
-    return read_table(table, label, missing=missing)  # type: ignore[arg-type]
-
-
-def table_parts(table: Path, label: str | None, test: Path | None, missing: str, seed: int) -> TableParts:
+def table_parts(
+    table: Path,
+    label: str | None,
+    test: Path | None,
+    missing: str,
+    seed: int,
+    *,
+    drop: list[str] | None = None,
+    categories: list[str] | None = None,
+) -> TableParts:
     """The parts of a table, class by class: a fifth to test unless a table is named for it, an eighth of the rest to validate.
 
+    Missing numbers are filled with what the training rows alone say.
+
     Raises:
-        ArgumentError: no label, one class only, a test table of other columns or classes.
+        ArgumentError: no label, one class only, a test table without some column or of other classes.
         DataError, MissingDataError: as `ordinate.data.tables.read_table`.
     """
     import numpy as np
 
+    from ordinate.arguments import check_choice
+    from ordinate.data.tables import FILLINGS, fill_values, read_table
     from ordinate.errors import ArgumentError
     from ordinate.logic.classifier import split_rows
 
-    known = _read(table, label, missing)
+    if label is None:
+        raise ArgumentError("--label", expected="the column of --table that holds the class", got="none")
+    check_choice("--missing", missing, FILLINGS)
+    keep: Any = missing if missing == "refuse" else "keep"
+    known = read_table(table, label, missing=keep, drop=drop or (), categories=categories or ())
     classes, numbers = np.unique(known.y, return_inverse=True)
     if len(classes) < 2:
         raise ArgumentError("--label", expected="a column of at least two classes", got=f"only {classes[0]}")
+    columns = list(dict.fromkeys(_column(name, known.categories) for name in known.features))
     rows = np.arange(len(known))
     if test is None:
         rows, kept = split_rows(numbers, 0.2, seed)
         tested = known.x[kept], numbers[kept]
     else:
-        other = _read(test, label, missing)
-        check_table(other, known.features, "--test-table")
-        unknown = other.y[~np.isin(other.y, classes)]
-        if len(unknown):
-            raise ArgumentError("--test-table", expected=f"the classes {', '.join(map(str, classes))}", got=str(unknown[0]))
-        tested = other.x, np.searchsorted(classes, other.y)
+        other = read_table(test, label, missing=keep, categories=known.categories, columns=columns)
+        tested = other.x, _numbers_of(other.y, classes.tolist(), "--test-table")
     learned, validated = split_rows(numbers[rows], 0.125, seed + 1)
     learned, validated = rows[learned], rows[validated]
-    names: tuple[int | str, ...] = tuple(classes.tolist())
+    notes: dict[str, Any] = {"features": list(known.features), "columns": columns, "label": label}
+    if known.categories:
+        notes["categories"] = {name: list(values) for name, values in known.categories.items()}
+    parts = [known.x[learned], known.x[validated], tested[0]]
+    if missing != "refuse":
+        fills = fill_values(parts[0], missing)
+        notes["missing"] = dict(zip(known.features, fills.tolist(), strict=True))
+        parts = [np.where(np.isnan(part), fills, part) if part.dtype.kind == "f" else part for part in parts]
     return TableParts(
-        (known.x[learned], numbers[learned]),
-        (known.x[validated], numbers[validated]),
-        tested,
-        names,
+        (parts[0], numbers[learned]),
+        (parts[1], numbers[validated]),
+        (parts[2], tested[1]),
+        tuple(classes.tolist()),
         known.features,
         f"{known.source}, {len(known):,} rows, {len(known.features)} features",
+        notes,
     )
 
 
-def check_table(table: Table, features: Any, option: str) -> None:
-    """Refuse a table of other columns. Raises ArgumentError."""
+def _column(feature: str, categories: Any) -> str:
+    return next((name for name in categories if feature.startswith(f"{name}=")), feature)
+
+
+def _numbers_of(labels: Any, classes: Any, option: str) -> Any:
+    """The place of each label among the classes. Raises ArgumentError for one that is not there."""
+    import numpy as np
+
     from ordinate.errors import ArgumentError
 
-    if tuple(table.features) != tuple(features):
-        got = ", ".join(table.features)
-        raise ArgumentError(option, expected=f"the columns {', '.join(features)[:300]}", got=got[:300])
+    place = {str(name): number for number, name in enumerate(classes)}
+    unknown = next((one for one in labels.tolist() if str(one) not in place), None)
+    if unknown is not None:
+        raise ArgumentError(option, expected=f"the classes {', '.join(map(str, classes))[:300]}", got=str(unknown))
+    return np.array([place[str(one)] for one in labels.tolist()], np.int64)
+
+
+def circuit_rows(circuit: Circuit, table: Path, label: str | None, missing: str) -> tuple[Any, Any]:
+    """The rows of a table as a circuit takes them, and the class numbers [N] or None where the table has no label column.
+
+    Columns are found by the names that the circuit remembers, others are not looked at; a circuit that remembers none takes all
+    but the label, in the order of the file.
+
+    Args:
+        circuit: grown or trained on a table, or any other.
+        table: the file.
+        label: of the classes; by default the column that the circuit was trained with, if the file has it.
+        missing: "refuse", "zero", "median" or "mean" of the file, or "circuit": with what the circuit was trained with.
+
+    Raises:
+        ArgumentError: a column that is not there, other classes, "circuit" for one that was trained without missing numbers.
+        DataError, MissingDataError: as `ordinate.data.tables.read_table`.
+    """
+    import numpy as np
+
+    from ordinate.arguments import check_choice
+    from ordinate.data.tables import FILLINGS, fill_values, read_table
+    from ordinate.errors import ArgumentError, DataError
+
+    notes = circuit.notes
+    check_choice("--missing", missing, (*FILLINGS, "circuit"))
+    columns, features, fills = (notes.get(name) for name in ("columns", "features", "missing"))
+    if missing == "circuit" and not fills:
+        raise ArgumentError("--missing", expected="refuse, median, mean or zero: the circuit has no such numbers", got=missing)
+    keep: Any = missing if missing == "refuse" else "keep"
+    options = {"missing": keep, "columns": columns or features, "categories": notes.get("categories") or ()}
+    named = label if label is not None else notes.get("label")
+    try:
+        known = read_table(table, named, **options)
+    except ArgumentError as error:
+        if error.argument != "label" or label is not None:
+            raise
+        known = read_table(table, None, **options)
+    wanted = circuit.num_inputs if circuit.inputs is None else circuit.inputs.num_features
+    if len(known.features) != wanted:
+        raise DataError(str(table), expected=f"{wanted} columns of numbers, as the circuit takes", got=len(known.features))
+    x = known.x
+    if missing != "refuse" and x.dtype.kind == "f":
+        x = np.where(np.isnan(x), list(fills.values()) if missing == "circuit" else fill_values(x, missing), x)
+    return x, _numbers_of(known.y, circuit.labels, "--label") if len(known.y) else None
 
 
 def best_codes(
-    parts: TableParts, bits: str, spacing: str, learn: Callable[[InputThresholds], tuple[Circuit, Any]]
+    parts: TableParts,
+    bits: str,
+    spacing: str,
+    learn: Callable[[InputThresholds], tuple[Circuit, Any]],
+    spacings: tuple[str, ...] = ("quantile", "uniform"),
 ) -> tuple[Circuit, Any, int]:
     """Learn with the asked number of thresholds a column, or with several and keep the best by validation accuracy.
 
@@ -124,17 +218,32 @@ def best_codes(
     from ordinate.errors import ArgumentError
     from ordinate.logic import InputThresholds
 
-    check_choice("--spacing", spacing, ("quantile", "uniform"))
+    even: Any = "uniform" if check_choice("--spacing", spacing, spacings) == "uniform" else "quantile"
     if bits != "auto" and not (bits.isdecimal() and 0 < int(bits) <= 1024):
         raise ArgumentError("--bits", expected="an integer from 1 to 1024, or auto", got=bits)
     best: tuple[float, Circuit, Any, int] | None = None
     for count in (1, 2, 4, 8, 16) if bits == "auto" else (int(bits),):
-        circuit, record = learn(InputThresholds.thermometer(parts.train[0], count, spacing=spacing))  # type: ignore[arg-type]
+        circuit, record = learn(InputThresholds.thermometer(parts.train[0], count, spacing=even))
         score = table_accuracy(circuit, parts.validation)
         if best is None or score > best[0]:
             best = score, circuit, record, count
     assert best is not None
-    return best[1], best[2], best[3]
+    return replace(best[1], notes={**best[1].notes, **parts.notes}), best[2], best[3]
+
+
+def table_record(circuit: Circuit, parts: TableParts, used: int) -> dict[str, Any]:
+    """What `grow` and `train` print of a table."""
+    return {
+        "data": parts.source,
+        "classes": list(parts.labels),
+        "gates": circuit.num_gates,
+        "votes": circuit.num_votes,
+        "bits_per_feature": used,
+        "input_bits": circuit.num_inputs,
+        "validation_accuracy": table_accuracy(circuit, parts.validation),
+        "test_accuracy": table_accuracy(circuit, parts.test),
+        "test_rows": len(parts.test[1]),
+    }
 
 
 def table_accuracy(circuit: Circuit, part: tuple[Any, Any]) -> float:

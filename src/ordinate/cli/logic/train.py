@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ordinate.cli.logic.options import Classes, DataFolder, OtherData
+from ordinate.cli.logic.tables import (
+    BitsOption,
+    CategoriesOption,
+    DropOption,
+    LabelOption,
+    MissingOption,
+    TableOption,
+    TableParts,
+    TestOption,
+    best_codes,
+    table_parts,
+    table_record,
+)
 
 if TYPE_CHECKING:
     from ordinate.data import Digits
-    from ordinate.logic import EpochReport, LogicNetwork, Training
+    from ordinate.logic import Circuit, EpochReport, InputThresholds, LogicNetwork, Training, TrainingSettings
 
 __all__ = ["train"]
 
@@ -20,7 +34,10 @@ def train(
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Where the network goes: FILE.json and its tensors.")],
     data: DataFolder = None,
     classes: Classes = None,
-    widths: Annotated[str, typer.Option("--widths", help="Gates of each dense layer, such as 4000,4000.")] = "2000,2000",
+    widths: Annotated[
+        str | None,
+        typer.Option("--widths", help="Gates of each dense layer, such as 4000,4000; else 2000,2000, of tables 500,500."),
+    ] = None,
     kernels: Annotated[str, typer.Option("--kernels", help="Trees of each convolution in front, as 12,24; 0 for none.")] = "0",
     receptive_field: Annotated[
         str | None,
@@ -40,7 +57,9 @@ def train(
     mode: Annotated[str, typer.Option("--mode", help="soft, hard, gumbel_soft or gumbel_hard.")] = "soft",
     tau: Annotated[float | None, typer.Option("--tau", help="Temperature of the counts; else by the last width.")] = None,
     epochs: Annotated[int, typer.Option("--epochs", help="Passes over the training images, at most.")] = 30,
-    batch: Annotated[int, typer.Option("--batch", help="Images a step.")] = 128,
+    batch: Annotated[
+        int | None, typer.Option("--batch", help="Examples a step; else 128, of small tables a sixteenth of the rows.")
+    ] = None,
     rate: Annotated[float, typer.Option("--rate", help="Largest learning rate.")] = 0.1,
     schedule: Annotated[str, typer.Option("--schedule", help="constant, cosine or linear.")] = "cosine",
     patience: Annotated[int, typer.Option("--patience", help="Epochs without gain in validation, then it stops.")] = 10,
@@ -54,9 +73,19 @@ def train(
         Path | None, typer.Option("--circuit", metavar="FILE", help="Also write the discrete network as a circuit.")
     ] = None,
     other_data: OtherData = False,
+    table: TableOption = None,
+    label: LabelOption = None,
+    test_table: TestOption = None,
+    missing: MissingOption = "refuse",
+    drop: DropOption = None,
+    categories: CategoriesOption = None,
+    bits: BitsOption = "4",
+    spacing: Annotated[
+        str, typer.Option("--spacing", help="Thresholds of a table: quantile, uniform, or learned with the gates.")
+    ] = "quantile",
     as_json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")] = False,
 ) -> None:
-    """Train a logic-gate network on digits, and read the test accuracy of its discrete form once.
+    """Train a logic-gate network on digits or on a table, and read the test accuracy of its discrete form once.
 
     Exit 0, or 2 for wrong use.
     """
@@ -71,8 +100,20 @@ def train(
     if circuit is not None:
         check_output(circuit, name="--circuit")
     settings = TrainingSettings(
-        epochs=epochs, batch_size=batch, learning_rate=rate, schedule=schedule, patience=patience, seed=seed
+        epochs=epochs,
+        batch_size=128 if batch is None else batch,
+        learning_rate=rate,
+        schedule=schedule,
+        patience=patience,
+        seed=seed,
     )
+    if table is not None:
+        parts = table_parts(table, label, test_table, missing, seed, drop=drop, categories=categories)
+        if batch is None:
+            settings = replace(settings, batch_size=max(1, min(128, len(parts.train[1]) // 16)))
+        learned = {"tau": tau, "seed": seed, "wiring": wiring, "parametrisation": parametrisation, "mode": mode}
+        answer_record(_trained_on_table(parts, out, circuit, widths, settings, checkpoint, bits, spacing, learned), as_json)
+        return
     known = digits_of(data, classes, check=not other_data)
     level = known.threshold if threshold is None else threshold
     blocks = blocks_of(
@@ -85,7 +126,15 @@ def train(
         channels_read=channels_read,
     )
     network = network_of(
-        known, level, widths, blocks, wiring=wiring, parametrisation=parametrisation, mode=mode, tau=tau, seed=seed
+        known,
+        level,
+        widths or "2000,2000",
+        blocks,
+        wiring=wiring,
+        parametrisation=parametrisation,
+        mode=mode,
+        tau=tau,
+        seed=seed,
     )
     from torch import from_numpy
 
@@ -101,11 +150,65 @@ def train(
             checkpoint=checkpoint,
             on_epoch=lambda report: advance(report.epoch, epochs, _progress(report)),
         )
+    network.notes = {"labels": list(known.classes)}
     network.save(out)
     answer = _record(done, known, examples(known.test), out)
     if circuit is not None:
         answer["circuit"] = _save_circuit(network, circuit, known)
     answer_record(answer, as_json)
+
+
+def _trained_on_table(
+    parts: TableParts,
+    out: Path,
+    circuit: Path | None,
+    widths: str | None,
+    settings: TrainingSettings,
+    checkpoint: Path | None,
+    bits: str,
+    spacing: str,
+    options: dict[str, Any],
+) -> dict[str, Any]:
+    from ordinate.cli.logic.images import widths_of
+    from ordinate.cli.progress import bar
+    from ordinate.errors import RefusedError
+    from ordinate.logic import Circuit
+    from ordinate.logic.classifier import train_on_table
+
+    if checkpoint is not None and bits == "auto":
+        raise RefusedError("--checkpoint", expected="a number of --bits beside it", got="auto")
+    classes = len(parts.labels)
+    sizes = widths_of(widths or f"500,{max(1, 500 // classes) * classes}", classes)
+    with bar("epochs") as advance:
+
+        def learn(codes: InputThresholds) -> tuple[Circuit, Training]:
+            done = train_on_table(
+                parts.train,
+                parts.validation,
+                codes,
+                sizes,
+                classes,
+                settings,
+                learned=spacing == "learned",
+                checkpoint=checkpoint,
+                on_epoch=lambda report: advance(report.epoch, settings.epochs, _progress(report)),
+                **options,
+            )
+            done.network.notes = {"labels": list(parts.labels), **parts.notes}
+            return Circuit.from_network(done.network), done
+
+        best, done, used = best_codes(parts, bits, spacing, learn, ("quantile", "uniform", "learned"))
+    done.network.save(out)
+    if circuit is not None:
+        best.save(circuit)
+    return {
+        "network": str(out),
+        **({} if circuit is None else {"circuit": str(circuit)}),
+        **table_record(best, parts, used),
+        "epochs": len(done.epochs),
+        "best_epoch": done.best_epoch,
+        "cpu_seconds": round(done.epochs[-1].cpu_seconds, 1),
+    }
 
 
 def _save_circuit(network: LogicNetwork, path: Path, known: Digits) -> str:

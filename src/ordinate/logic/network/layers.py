@@ -19,6 +19,7 @@ from torch import Tensor, nn
 
 from ordinate.arguments import check_choice, check_flag, check_integer, check_number
 from ordinate.errors import ArgumentError, ArgumentTypeError, ShapeError
+from ordinate.logic.circuit.input_thresholds import InputThresholds
 from ordinate.logic.kernels.gates import by_rows, relaxed_gates, signals_of
 from ordinate.logic.kernels.trees import largest_of_windows, relaxed_trees
 from ordinate.logic.network.parametrisation import GateBank
@@ -31,7 +32,7 @@ class Thresholds(nn.Module):
     """Bits x > t: each feature compared with its thresholds, feature by feature.
 
     Args:
-        values: thresholds [F, T]; feature f gives the bits f T to f T + T - 1.
+        values: thresholds [F, T]; feature f gives the bits f T to f T + T - 1. Kept in float32, or float64 if such.
         learned: train the thresholds: forward the bit, backward the slope of sigmoid((x - t) / temperature).
         temperature: of that slope, in units of the features.
 
@@ -43,18 +44,42 @@ class Thresholds(nn.Module):
     """
 
     values: Tensor
+    feature: Tensor | None
+    _numbers: str | None  # the type of the numbers that come in, where it is known
 
     def __init__(self, values: Tensor, *, learned: bool = False, temperature: float = 0.1) -> None:
         super().__init__()
-        values = torch.as_tensor(values, dtype=torch.float32)
+        values = torch.as_tensor(values)
+        values = values if values.dtype is torch.float64 else values.float()
         if values.ndim != 2 or not values.numel() or not torch.isfinite(values).all():
             raise ArgumentError("values", expected="finite thresholds [features, thresholds]", got=tuple(values.shape))
         self.learned = check_flag("learned", learned)
         self.temperature = check_number("temperature", temperature, above=0, hint="a tenth of a feature's spread is usual")
+        self.feature, self._num_features, self._numbers = None, int(values.shape[0]), None
         if learned:
             self.values = nn.Parameter(values.clone())
         else:
             self.register_buffer("values", values.clone())
+
+    @classmethod
+    def of_codes(cls, codes: InputThresholds, *, learned: bool = False, temperature: float = 0.1) -> Thresholds:
+        """The bits of a circuit's thresholds, in their order and to their last digit: as many for a feature as it has there.
+
+        >>> layer = Thresholds.of_codes(InputThresholds(3, [0, 2, 2], [0.5, 1.0, 2.0]))
+        >>> layer(torch.tensor([1.0, 9.0, 1.5])), layer.in_features, layer.out_features
+        (tensor([1., 1., 0.]), 3, 3)
+        """
+        layer = cls(torch.from_numpy(codes.threshold.copy()).unsqueeze(1), learned=learned, temperature=temperature)
+        layer._num_features, layer._numbers = codes.num_features, codes.dtype
+        del layer.feature
+        layer.register_buffer("feature", torch.from_numpy(codes.feature.astype(np.int64)))
+        return layer
+
+    def codes(self) -> InputThresholds:
+        """The thresholds as a circuit carries them."""
+        values = self.values.detach().double().cpu().numpy()
+        feature = np.repeat(np.arange(len(values)), values.shape[1]) if self.feature is None else self.feature.cpu().numpy()
+        return InputThresholds(self.in_features, feature, values.reshape(-1), self._numbers)
 
     @classmethod
     def quantiles(cls, data: Tensor, count: int, *, learned: bool = False, temperature: float = 0.1) -> Thresholds:
@@ -85,7 +110,7 @@ class Thresholds(nn.Module):
     @property
     def in_features(self) -> int:
         """Features."""
-        return int(self.values.shape[0])
+        return self._num_features
 
     @property
     def out_features(self) -> int:
@@ -94,7 +119,24 @@ class Thresholds(nn.Module):
 
     def settings(self) -> dict[str, Any]:
         """What makes a layer of the same shape again."""
-        return {"values": list(self.values.shape), "learned": self.learned, "temperature": self.temperature}
+        return {
+            "values": list(self.values.shape),
+            "learned": self.learned,
+            "temperature": self.temperature,
+            **({} if self.values.dtype is torch.float32 else {"dtype": "float64"}),
+            **({} if self.feature is None else {"num_features": self.in_features, "numbers": self._numbers}),
+        }
+
+    @classmethod
+    def _blank(cls, settings: dict[str, Any]) -> Thresholds:
+        """A layer of these settings, whose tensors are still to be filled."""
+        values = torch.zeros(settings["values"], dtype=torch.float64 if settings.get("dtype") == "float64" else torch.float32)
+        rest = {name: settings[name] for name in ("learned", "temperature")}
+        if "num_features" not in settings:
+            return cls(values, **rest)
+        bits = np.zeros(len(values))
+        codes = InputThresholds(settings["num_features"], bits.astype(np.int32), bits, settings["numbers"])
+        return cls.of_codes(codes, **rest)
 
     def forward(self, x: Tensor) -> Tensor:
         """Features (..., F) to bits (..., F T), as floats.
@@ -104,16 +146,17 @@ class Thresholds(nn.Module):
         """
         if x.ndim == 0 or x.shape[-1] != self.in_features:
             raise ShapeError("x", expected=f"shape (..., {self.in_features})", got=tuple(x.shape))
-        distance = x.unsqueeze(-1).to(self.values.dtype) - self.values
-        bits = (distance > 0).to(self.values.dtype)
+        x = x.to(self.values.dtype)
+        distance = (x if self.feature is None else x[..., self.feature]).unsqueeze(-1) - self.values
+        bits = (distance > 0).float()
         if self.learned and self.training:
-            slope = torch.sigmoid(distance / self.temperature)
+            slope = torch.sigmoid(distance / self.temperature).float()
             bits = bits + (slope - slope.detach())
         return bits.flatten(-2)
 
     def extra_repr(self) -> str:
         """Sizes."""
-        return f"{self.in_features} features, {self.values.shape[1]} thresholds, learned={self.learned}"
+        return f"{self.in_features} features, {self.out_features} thresholds, learned={self.learned}"
 
 
 def check_signals(x: Tensor, features: int) -> None:

@@ -33,6 +33,9 @@ class LogicNetwork(nn.Sequential):
     Args:
         layers: from input to scores; `nn.Flatten` and `nn.Unflatten` may stand between them.
 
+    Attributes:
+        notes: what travels along in its file: the `labels` of the classes, the columns of a table.
+
     Raises:
         ArgumentError: no layer.
         ArgumentTypeError: something that is no module.
@@ -49,6 +52,7 @@ class LogicNetwork(nn.Sequential):
             if not isinstance(layer, nn.Module):
                 raise ArgumentTypeError(f"layers[{place}]", expected="a module", got=repr(layer))
         super().__init__(*layers)
+        self.notes: dict[str, Any] = {}
 
     @property
     def num_gates(self) -> int:
@@ -90,6 +94,7 @@ class LogicNetwork(nn.Sequential):
                 "layers": layers,
                 "tensors": tensors.name,
                 "sha256": hashlib.sha256(draft.read_bytes()).hexdigest(),
+                **({"notes": self.notes} if self.notes else {}),
             }
             (staging / path.name).write_text(json.dumps(record, indent=1, allow_nan=False) + "\n", encoding="utf-8")
 
@@ -115,6 +120,7 @@ class LogicNetwork(nn.Sequential):
         try:
             network = cls(*(_layer(layer, most) for layer in record["layers"]))
             network.load_state_dict(state)
+            network.notes = dict(record.get("notes", {}))
         except (KeyError, TypeError, ValueError, RuntimeError, AttributeError, OverflowError) as error:
             raise DataError(str(path), expected="layers that fit their tensors", got=str(error).splitlines()[0]) from None
         return network.eval()
@@ -166,7 +172,7 @@ def _layer(record: dict[str, Any], most: int) -> nn.Module:
         layer._wiring_name = wiring
         return layer
     if kind == "Thresholds":
-        return Thresholds(torch.zeros(settings.pop("values")), **settings)
+        return Thresholds._blank(settings)
     if kind == "Unflatten":
         return nn.Unflatten(settings["dim"], tuple(settings["unflattened_size"]))
     kinds = {"LogicConv2d": LogicConv2d, "OrPooling2d": OrPooling2d, "GroupSum": GroupSum, "Flatten": nn.Flatten}

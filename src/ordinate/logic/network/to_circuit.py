@@ -57,7 +57,7 @@ def from_network(network: nn.Module, *, input_shape: Sequence[int] | None = None
     """The circuit that a network is in evaluation: its discrete gates, its wiring, its votes, temperature and bias.
 
     A `Thresholds` layer at the front becomes the circuit's thresholds, `GroupSum(tau, beta)` its votes, its temperature and the
-    bias beta * tau. Without a `GroupSum` every output is a class with one vote.
+    bias beta * tau. Without a `GroupSum` every output is a class with one vote. A `LogicNetwork`'s notes become the circuit's.
 
     Args:
         network: a `LogicNetwork`, or such layers in `nn.Sequential`.
@@ -108,6 +108,8 @@ def from_network(network: nn.Module, *, input_shape: Sequence[int] | None = None
         bias=bias,
         tau=tau,
         inputs=inputs,
+        labels=getattr(network, "notes", {}).get("labels"),
+        notes={name: value for name, value in getattr(network, "notes", {}).items() if name != "labels"},
     )
 
 
@@ -136,10 +138,10 @@ def _start(
     known_shape = None
     thresholds = None
     if isinstance(first, Thresholds):
-        values = first.values.detach().double().numpy()
-        features, each = values.shape
-        thresholds = InputThresholds(features, np.repeat(np.arange(features), each), values.reshape(-1) * input_scale)
-        return thresholds, (features * each,)
+        codes = first.codes()
+        if input_scale != 1:
+            codes = InputThresholds(codes.num_features, codes.feature, codes.threshold * input_scale)
+        return codes, (first.out_features,)
     if isinstance(first, LogicDense):
         known_shape = (first.in_features,)
     if input_shape is None and known_shape is None:
