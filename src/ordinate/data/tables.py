@@ -206,7 +206,9 @@ def _read_npz(path: Path, label: str | None) -> dict[str, Any]:
         raise DataError(str(path), expected="one array of two dimensions", got=", ".join(wide))
     columns: dict[str, Any] = {name: array for name, array in arrays.items() if array.ndim == 1 or name == label}
     if wide:
-        if set(columns) - {label}:
+        if label is None:
+            columns = {}
+        elif set(columns) - {label}:
             raise DataError(str(path), expected=f"only {label} beside {wide[0]}", got=", ".join(sorted(set(columns) - {label})))
         columns |= {f"{wide[0]}[{place}]": column for place, column in enumerate(arrays[wide[0]].T)}
     lengths = {len(column) for column in columns.values()}

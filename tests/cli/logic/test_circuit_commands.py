@@ -6,9 +6,11 @@ import json
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 from typer.testing import CliRunner
 
 from ordinate.cli.app import app
@@ -84,6 +86,59 @@ def test_emit_writes_c_that_agrees_with_run(circuit: Path, tmp_path: Path) -> No
     said = subprocess.run([tmp_path / "out"], input=test.images.tobytes(), capture_output=True, check=True).stdout.split(b"\n")
     found = np.array([int(line.split()[0]) for line in said if line])
     assert run("run", circuit)["test_accuracy"] == float((found == test.labels).mean())
+
+
+@needs_gcc
+@pytest.mark.parametrize(
+    ("loader", "dtype"),
+    [
+        (load_breast_cancer, "fixed"),
+        (load_breast_cancer, "float32"),
+        (load_wine, "fixed24.8"),
+        (load_wine, None),
+        (load_digits, "int16"),
+        (load_digits, "ufixed5.0"),
+    ],
+)
+def test_a_table_is_run_by_the_emitted_program_as_by_run(loader: Any, dtype: str | None, tmp_path: Path) -> None:
+    x, y = loader(return_X_y=True)
+    codes = InputThresholds.thermometer(x[::3], 3)  # so that the other rows may lie anywhere, on a threshold too
+    random_circuit(3, len(codes.feature), 90, classes=3, votes=9, thresholds=codes).save(tmp_path / "c.json")
+    np.savez(tmp_path / "t.npz", x=x, y=y % 3)
+    typed = [] if dtype is None else ["--dtype", dtype]
+    files = ["--c", tmp_path / "own name.c", "--rows", tmp_path / "rows"]
+    told = run("emit", tmp_path / "c.json", "--table", tmp_path / "t.npz", *files, *typed)
+    assert told["rows_on_their_side"] == len(x)
+    assert told["stack_words"] > 0
+    text = (tmp_path / "own name.c").read_text()
+    line = next(line.split("   ")[1] for line in text.splitlines() if "_MAIN" in line and "cc -std" in line)
+    subprocess.run(f"{line} -o program", shell=True, cwd=tmp_path, check=True)
+    said = subprocess.run([tmp_path / "program"], input=(tmp_path / "rows").read_bytes(), capture_output=True, check=True)
+    found = [int(line.split()[0]) for line in said.stdout.splitlines()]
+    bits = x[:, codes.feature] > codes.threshold
+    assert found == plain_classes(Circuit.load(tmp_path / "c.json"), bits).tolist()
+    assert (tmp_path / "own name.h").read_text().count("circuit_predict") == 1
+
+
+def test_a_type_that_cannot_hold_the_rows_is_refused_and_nothing_is_written(tmp_path: Path) -> None:
+    x, y = load_wine(return_X_y=True)
+    codes = InputThresholds.thermometer(x, 3)
+    random_circuit(3, len(codes.feature), 30, thresholds=codes).save(tmp_path / "c.json")
+    np.savez(tmp_path / "t.npz", x=x, y=y * 0)
+    emit = ["emit", tmp_path / "c.json", "--c", tmp_path / "a.c"]
+    assert "int16, which rounds to 12 on both sides of 12.3" in refused(
+        *emit, "--table", tmp_path / "t.npz", "--dtype", "int16"
+    )
+    assert "--dtype fixed: expected --table" in refused(*emit, "--dtype", "fixed")
+    assert "got float61" in refused(*emit, "--dtype", "float61")
+    verilog = ["emit", tmp_path / "c.json", "--thresholds", "--verilog", tmp_path / "a.v"]
+    assert "--dtype: expected integers or fixed point for Verilog, got float64" in refused(*verilog)
+    assert "--rows: expected --table" in refused(*emit, "--rows", tmp_path / "r")
+    assert not (tmp_path / "a.c").exists()
+    Circuit(2, [6], [0], [1], votes=[([2], [1])]).save(tmp_path / "bits.json")
+    assert "a circuit that carries thresholds" in refused(
+        "emit", tmp_path / "bits.json", "--c", tmp_path / "a.c", "--dtype", "int8"
+    )
 
 
 @needs_iverilog

@@ -145,6 +145,39 @@ class InputThresholds:
             return (numbers > np.clip(least, 0, 255).astype(np.uint8)) | (least < 0)
         return np.asarray(numbers[..., self.feature] > self.threshold)
 
+    def moved_for(self, rows: npt.ArrayLike, rounded: npt.ArrayLike) -> InputThresholds:
+        """Thresholds that put rounded numbers on the sides on which the numbers themselves are.
+
+        A threshold stays where it is if it does so, and else moves to the largest rounded number below it. So every row keeps
+        its bits; a number that is in no row may get another bit where it lies between a threshold and the row next to it.
+
+        Args:
+            rows: numbers [N, features] that the thresholds are for.
+            rounded: the same in another type, in the same unit.
+
+        Raises:
+            RefusedError: two rows on two sides of a threshold that are rounded to one number.
+
+        >>> InputThresholds(1, [0], [2.6]).moved_for([[2.5], [2.9]], [[2.0], [2.5]]).threshold.tolist()
+        [2.0]
+        """
+        rows, rounded = np.asarray(rows), np.asarray(rounded, np.float64)
+        threshold = self.threshold.copy()
+        for place, (feature, value) in enumerate(zip(self.feature.tolist(), self.threshold.tolist(), strict=True)):
+            above = rows[:, feature] > value
+            low = rounded[~above, feature].max(initial=-np.inf)
+            high = rounded[above, feature].min(initial=np.inf)
+            if low >= high:
+                raise RefusedError(
+                    "rounded",
+                    expected="numbers that keep rows on two sides of a threshold apart",
+                    got=f"{low:.10g} on both sides of {value:.10g} in column {feature + 1}",
+                    hint="take more bits",
+                )
+            if not low <= value < high:
+                threshold[place] = low if np.isfinite(low) else np.nextafter(high, -np.inf)
+        return InputThresholds(self.num_features, self.feature, threshold, self.dtype)
+
     def least_bytes(self) -> npt.NDArray[np.int64]:
         """For each bit [bits] the least byte above its threshold, 256 where no byte is: x > t exactly if x >= floor(t) + 1.
 
@@ -243,6 +276,40 @@ class FixedPoint:
             hint="round the data, or move the thresholds away from it",
         )
 
+    @classmethod
+    def fitting(cls, thresholds: InputThresholds, x: npt.ArrayLike) -> tuple[FixedPoint, InputThresholds]:
+        """The narrowest format in which every row keeps its bits once thresholds may move between rows, and the thresholds.
+
+        Args:
+            thresholds: of a circuit.
+            x: rows [N, features].
+
+        Raises:
+            RefusedError: 52 bits do not suffice.
+
+        >>> number, moved = FixedPoint.fitting(InputThresholds(1, [0], [0.3]), [[0.1], [0.28], [0.5]])
+        >>> number, moved.threshold.tolist()
+        (FixedPoint(bits=1, fraction_bits=1, signed=False), [0.3])
+        """
+        rows = np.asarray(x, np.float64)
+        used = rows[..., np.unique(thresholds.feature)]
+        low, high = (float(used.min()), float(used.max())) if used.size else (0.0, 0.0)
+        for fraction_bits in range(-32, 1075):
+            scale = 2.0**fraction_bits
+            bits = max(int(np.floor(high * scale)), -int(np.floor(low * scale)) - 1, 0).bit_length() + (low < 0)
+            if bits > 52:
+                break
+            number = cls(max(1, bits), fraction_bits, low < 0)
+            try:
+                return number, thresholds.moved_for(rows, number.encode(rows) / scale)
+            except RefusedError:
+                continue
+        raise RefusedError(
+            "x",
+            expected="numbers that 52 bits keep on their sides of the thresholds",
+            got=f"numbers from {low:g} to {high:g}, some of them closer to each other across a threshold",
+        )
+
     def encode(self, x: npt.ArrayLike) -> npt.NDArray[np.int64]:
         """The integers [...] that are sent for numbers [...]; numbers out of range are sent as the nearest integer in range."""
         return np.clip(np.floor(np.asarray(x, np.float64) * 2.0**self.fraction_bits), self.smallest, self.largest).astype(
@@ -256,3 +323,27 @@ class FixedPoint:
     def bits_of(self, thresholds: InputThresholds, x: npt.ArrayLike) -> npt.NDArray[np.bool_]:
         """The input bits of a circuit for numbers that come in this format."""
         return np.asarray(self.encode(x)[..., thresholds.feature] >= self.least(thresholds))
+
+    def integers(self, thresholds: InputThresholds) -> InputThresholds:
+        """The thresholds for numbers that come as these integers, in the smallest integer type that holds them.
+
+        Raises:
+            RefusedError: more than 32 bits.
+
+        >>> FixedPoint(8, 2, signed=True).integers(InputThresholds(1, [0], [1.3])).threshold.tolist()
+        [5.0]
+        """
+        if self.bits > 32:
+            raise RefusedError("bits", expected="at most 32 bits for a type of C", got=self.bits, hint="pass float64")
+        width = next(size for size in (8, 16, 32) if self.bits <= size)
+        above = np.clip(self.least(thresholds) - 1, self.smallest - 1, self.largest)
+        return InputThresholds(thresholds.num_features, thresholds.feature, above, f"{'' if self.signed else 'u'}int{width}")
+
+    @classmethod
+    def of_dtype(cls, dtype: str) -> FixedPoint:
+        """The integers of a type, such as "int16".
+
+        >>> FixedPoint.of_dtype("int16")
+        FixedPoint(bits=16, fraction_bits=0, signed=True)
+        """
+        return cls(int(dtype.removeprefix("u").removeprefix("int")), 0, not dtype.startswith("u"))

@@ -21,7 +21,7 @@ from ordinate.logic.circuit.circuit import Circuit
 from ordinate.logic.circuit.input_thresholds import DTYPES, InputThresholds
 from ordinate.logic.circuit.program import NEAR, Program, lower
 
-__all__ = ["c_header", "c_source"]
+__all__ = ["c_header", "c_memory", "c_source"]
 
 HEAD = """\
 /* NAME: a logic circuit of @GATES@ two-input gates, written by ordinate @VERSION@.
@@ -554,8 +554,16 @@ def _inputs(circuit: Circuit, dtype: str | None) -> dict[str, str]:
     return parts
 
 
-def _memory(circuit: Circuit, program: Program, parts: dict[str, str]) -> dict[str, str]:
-    """What the file needs, in bytes and in words of the machine's width (16 to 64 bytes)."""
+def c_memory(circuit: Circuit, dtype: str | None = None) -> dict[str, int]:
+    """What the file of `c_source` needs, nearly: bytes of tables, and on the stack bytes and words of 8 to 64 bytes.
+
+    >>> sorted(c_memory(Circuit(2, [6], [0], [1], votes=[([2], [1])])))
+    ['stack_bytes', 'stack_words', 'table_bytes']
+    """
+    return _needs(circuit, lower(circuit, "all", recompute=True), _inputs(circuit, dtype))
+
+
+def _needs(circuit: Circuit, program: Program, parts: dict[str, str]) -> dict[str, int]:
     inputs = circuit.inputs
     features = circuit.num_inputs if inputs is None else inputs.num_features
     size = {"uint8_t": 1}.get(parts["NUMBER"], 8)
@@ -567,7 +575,16 @@ def _memory(circuit: Circuit, program: Program, parts: dict[str, str]) -> dict[s
     )
     stack = 8 * (circuit.num_inputs + 64) + 8 * size * (features + (circuit.num_inputs if parts["GATHER"] else 0)) + 320
     words = circuit.num_inputs + 64 + max(1, program.num_slots - program.num_inputs)
-    return {"TABLE_BYTES": f"about {tables:,}", "STACK_BYTES": f"about {stack:,}", "STACK_WORDS": f"up to {words:,}"}
+    return {"table_bytes": tables, "stack_bytes": stack, "stack_words": words}
+
+
+def _memory(circuit: Circuit, program: Program, parts: dict[str, str]) -> dict[str, str]:
+    needs = _needs(circuit, program, parts)
+    return {
+        "TABLE_BYTES": f"about {needs['table_bytes']:,}",
+        "STACK_BYTES": f"about {needs['stack_bytes']:,}",
+        "STACK_WORDS": f"up to {needs['stack_words']:,}",
+    }
 
 
 def _wide(inputs: InputThresholds, dtype: str) -> dict[str, str]:
