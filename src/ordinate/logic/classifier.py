@@ -20,7 +20,7 @@ from ordinate.logic.circuit.runtime import class_scores, predict_classes
 from ordinate.logic.growth.grow import GrowthSettings, grow
 from ordinate.logic.network.training import EpochReport, Training, TrainingSettings
 
-__all__ = ["LogicClassifier", "split_rows", "train_on_table"]
+__all__ = ["LogicClassifier", "split_rows", "table_growth", "train_on_table"]
 
 _BITS_TRIED = (1, 2, 4, 8, 16)
 
@@ -147,19 +147,7 @@ class LogicClassifier(ClassifierMixin, BaseEstimator):
         codes = InputThresholds.thermometer(X[train], bits, spacing=spacing)  # type: ignore[arg-type]
         if self.method == "trained":
             return self._trained(X, numbers, train, validation, codes, seed)
-        rows = len(train)
-        settings = GrowthSettings(
-            self.gates,
-            rows=min(400, 2 + 2 * len(codes.feature)),
-            columns=min(1200, 2 + 2 * len(codes.feature) + self.gates),
-            pair_sample=min(8192, max(16, 4 * rows)),
-            choice_sample=min(16384, max(16, 4 * rows)),
-            candidates=600,
-            copies=0,
-            replacements=1,
-            patience=10,
-            seed=seed,
-        )
+        settings = table_growth(self.gates, len(codes.feature), len(train), replacements=1, seed=seed)
         parts = [(X[part], numbers[part]) for part in (train, validation)]
         return grow(parts[0], parts[1], codes, settings).circuit
 
@@ -184,6 +172,28 @@ class LogicClassifier(ClassifierMixin, BaseEstimator):
             parts[0], parts[1], codes, widths, classes, settings, learned=self.thresholds == "learned", seed=seed
         )
         return from_network(done.network)
+
+
+def table_growth(gates: int, bits: int, rows: int, **settings: Any) -> GrowthSettings:
+    """Settings of growth on a table: pairs and samples of its size instead of an image set's, and no distorted copies.
+
+    Args:
+        gates: at most.
+        bits: that come in.
+        rows: to learn from.
+        settings: others of `GrowthSettings`.
+    """
+    return GrowthSettings(
+        gates,
+        rows=min(400, 2 + 2 * bits),
+        columns=min(1200, 2 + 2 * bits + gates),
+        pair_sample=min(8192, max(16, 4 * rows)),
+        choice_sample=min(16384, max(16, 4 * rows)),
+        candidates=600,
+        copies=0,
+        patience=10,
+        **settings,
+    )
 
 
 def train_on_table(

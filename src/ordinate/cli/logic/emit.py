@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ordinate.cli.logic.tables import LabelOption, circuit_rows
+from ordinate.cli.logic.tables import LabelOption, SetOption, circuit_rows
 
 if TYPE_CHECKING:
     from ordinate.logic import Circuit, FixedPoint
@@ -49,6 +49,7 @@ def emit(
         Path | None,
         typer.Option("--table", metavar="FILE", help="Rows that must fall on their sides of all thresholds in that type."),
     ] = None,
+    published: SetOption = None,
     label: LabelOption = None,
     missing: Annotated[str, typer.Option("--missing", "--impute", help="Missing numbers of --table, as in run.")] = "refuse",
     rows: Annotated[
@@ -75,7 +76,7 @@ def emit(
     if bench is not None and thresholds:
         raise RefusedError("--bench", expected="a module of bits", got="--thresholds")
     loaded = Circuit.load(circuit)
-    numbers = None if table is None else circuit_rows(loaded, table, label, missing)[0]
+    numbers = None if table is None else circuit_rows(loaded, table, label, missing, published, everything=True)[0]
     if rows is not None and numbers is None:
         raise RefusedError("--rows", expected="--table beside it", got="none")
     form = _form(loaded, dtype, numbers, verilog is not None and thresholds)

@@ -14,6 +14,7 @@ from ordinate.cli.logic.tables import (
     DropOption,
     LabelOption,
     MissingOption,
+    SetOption,
     SpacingOption,
     TableOption,
     TableParts,
@@ -49,6 +50,7 @@ def grow(
     ] = None,
     other_data: OtherData = False,
     table: TableOption = None,
+    published: SetOption = None,
     label: LabelOption = None,
     test_table: TestOption = None,
     missing: MissingOption = "refuse",
@@ -71,7 +73,7 @@ def grow(
 
     check_output(out, name="--out")
     if table is not None:
-        parts = table_parts(table, label, test_table, missing, seed, drop=drop, categories=categories)
+        parts = table_parts(table, label, test_table, missing, seed, published=published, drop=drop, categories=categories)
         answer_record(_grown_on_table(parts, out, gates, votes, replacements, seed, checkpoint, bits, spacing), as_json)
         return
     asked = {"votes_per_gate": votes, "replacements": replacements, "seed": seed}
@@ -113,12 +115,12 @@ def _grown_on_table(
 ) -> dict[str, Any]:
     from ordinate.cli.progress import bar
     from ordinate.errors import RefusedError
-    from ordinate.logic import GrowthSettings
     from ordinate.logic import grow as grown_from
+    from ordinate.logic.classifier import table_growth
 
     if checkpoint is not None and bits == "auto":
         raise RefusedError("--checkpoint", expected="a number of --bits beside it", got="auto")
-    settings = GrowthSettings(gates, votes_per_gate=votes, replacements=replacements, seed=seed, copies=0, patience=10)
+    rows = len(parts.train[1])
     with bar("gates") as advance:
 
         def learn(codes: InputThresholds) -> tuple[Circuit, Any]:
@@ -126,7 +128,7 @@ def _grown_on_table(
                 parts.train,
                 parts.validation,
                 codes,
-                settings,
+                table_growth(gates, len(codes.feature), rows, votes_per_gate=votes, replacements=replacements, seed=seed),
                 labels=parts.labels,
                 checkpoint=checkpoint,
                 on_round=lambda report: advance(report.gates, gates, _progress(report)),

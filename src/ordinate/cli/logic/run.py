@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ordinate.cli.logic.options import DataFolder, OtherData
-from ordinate.cli.logic.tables import LabelOption, circuit_rows
+from ordinate.cli.logic.tables import LabelOption, SetOption, circuit_rows
 
 if TYPE_CHECKING:
     from ordinate.logic import BitParallel, Circuit
@@ -30,6 +30,7 @@ def run(
     table: Annotated[
         Path | None, typer.Option("--table", metavar="FILE", help="Rows of a table: .csv, .tsv, .parquet or .npz.")
     ] = None,
+    published: SetOption = None,
     label: LabelOption = None,
     missing: Annotated[
         str,
@@ -57,7 +58,7 @@ def run(
     if table is not None:
         if out is not None:
             check_output(out, name="--out")
-        answer_record({"circuit": str(circuit), **_on_table(runtime, table, label, missing, out)}, as_json)
+        answer_record({"circuit": str(circuit), **_on_table(runtime, table, label, missing, out, published)}, as_json)
         return
     images = test_images(loaded, data, threshold, check=not other_data)
     predicted, seconds = _timed(runtime, images.bits)
@@ -102,11 +103,13 @@ def _timed(runtime: BitParallel, bits: Any) -> tuple[Any, float]:
     return predicted, time.perf_counter() - started
 
 
-def _on_table(runtime: BitParallel, table: Path, label: str | None, missing: str, out: Path | None) -> dict[str, Any]:
+def _on_table(
+    runtime: BitParallel, table: Path, label: str | None, missing: str, out: Path | None, published: str | None
+) -> dict[str, Any]:
     from ordinate.logic.circuit.arrays import as_bits
 
     circuit = runtime.circuit
-    x, numbers = circuit_rows(circuit, table, label, missing)
+    x, numbers = circuit_rows(circuit, table, label, missing, published)
     bits = as_bits(x, circuit.num_inputs, "--table") if circuit.inputs is None else circuit.inputs.bits(x)
     predicted, seconds = _timed(runtime, bits)
     record = {

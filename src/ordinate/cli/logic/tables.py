@@ -18,6 +18,7 @@ __all__ = [
     "DropOption",
     "LabelOption",
     "MissingOption",
+    "SetOption",
     "SpacingOption",
     "TableOption",
     "TableParts",
@@ -32,6 +33,12 @@ __all__ = [
 TableOption = Annotated[
     Path | None,
     typer.Option("--table", metavar="FILE", help="A table instead of images: .csv, .tsv, .parquet or .npz."),
+]
+SetOption = Annotated[
+    str | None,
+    typer.Option(
+        "--set", metavar="NAME", help="--table is a published set: jets-openml, jets-cernbox, nid, mit-bih or cifar10."
+    ),
 ]
 LabelOption = Annotated[str | None, typer.Option("--label", metavar="COLUMN", help="Column of --table that holds the class.")]
 TestOption = Annotated[
@@ -85,12 +92,14 @@ def table_parts(
     missing: str,
     seed: int,
     *,
+    published: str | None = None,
     drop: list[str] | None = None,
     categories: list[str] | None = None,
 ) -> TableParts:
     """The parts of a table, class by class: a fifth to test unless a table is named for it, an eighth of the rest to validate.
 
-    Missing numbers are filled with what the training rows alone say.
+    Missing numbers are filled with what the training rows alone say. A published set has its own test rows where it comes with
+    such, and patients to validate on are not learned from.
 
     Raises:
         ArgumentError: no label, one class only, a test table without some column or of other classes.
@@ -103,25 +112,39 @@ def table_parts(
     from ordinate.errors import ArgumentError
     from ordinate.logic.classifier import split_rows
 
-    if label is None:
-        raise ArgumentError("--label", expected="the column of --table that holds the class", got="none")
     check_choice("--missing", missing, FILLINGS)
     keep: Any = missing if missing == "refuse" else "keep"
-    known = read_table(table, label, missing=keep, drop=drop or (), categories=categories or ())
+    other, groups, source = None, None, {}
+    if published is not None:
+        from ordinate.data.published import read_published
+
+        if label is not None or test is not None:
+            name = "--label" if label is not None else "--test-table"
+            raise ArgumentError(name, expected="none beside --set, which has its own", got=str(label or test))
+        whole = read_published(published, table)
+        known, other, groups, label = whole.train, whole.test, whole.groups, whole.train.label
+        source = {"set": published, "set_complete": whole.complete}
+    elif label is None:
+        raise ArgumentError("--label", expected="the column of --table that holds the class", got="none")
+    else:
+        known = read_table(table, label, missing=keep, drop=drop or (), categories=categories or ())
     classes, numbers = np.unique(known.y, return_inverse=True)
     if len(classes) < 2:
         raise ArgumentError("--label", expected="a column of at least two classes", got=f"only {classes[0]}")
     columns = list(dict.fromkeys(_column(name, known.categories) for name in known.features))
     rows = np.arange(len(known))
-    if test is None:
+    if test is not None:
+        other = read_table(test, label, missing=keep, categories=known.categories, columns=columns)
+    if other is None:
         rows, kept = split_rows(numbers, 0.2, seed)
         tested = known.x[kept], numbers[kept]
     else:
-        other = read_table(test, label, missing=keep, categories=known.categories, columns=columns)
-        tested = other.x, _numbers_of(other.y, classes.tolist(), "--test-table")
+        tested = other.x, _numbers_of(other.y, classes.tolist(), "--set" if test is None else "--test-table")
     learned, validated = split_rows(numbers[rows], 0.125, seed + 1)
     learned, validated = rows[learned], rows[validated]
-    notes: dict[str, Any] = {"features": list(known.features), "columns": columns, "label": label}
+    if groups is not None:
+        learned, validated = _by_group(groups, numbers, seed)
+    notes: dict[str, Any] = {**source, "features": list(known.features), "columns": columns, "label": label}
     if known.categories:
         notes["categories"] = {name: list(values) for name, values in known.categories.items()}
     parts = [known.x[learned], known.x[validated], tested[0]]
@@ -138,6 +161,23 @@ def table_parts(
         f"{known.source}, {len(known):,} rows, {len(known.features)} features",
         notes,
     )
+
+
+def _by_group(groups: Any, numbers: Any, seed: int) -> tuple[Any, Any]:
+    """Rows to learn from and to validate on, an eighth of the groups, of which none is in both; every class is learned from."""
+    import numpy as np
+
+    from ordinate.errors import RefusedError
+
+    shuffled = np.random.default_rng(seed).permutation(np.unique(groups))
+    wanted, kept = max(1, len(shuffled) // 8), []
+    for group in shuffled.tolist():
+        rest = ~np.isin(groups, [*kept, group])
+        if len(kept) < wanted and len(np.unique(numbers[rest])) == len(np.unique(numbers)):
+            kept.append(group)
+    if not kept:
+        raise RefusedError("--set", expected="two patients of every class, one to validate on", got=f"{len(shuffled)} patients")
+    return np.flatnonzero(~np.isin(groups, kept)), np.flatnonzero(np.isin(groups, kept))
 
 
 def _column(feature: str, categories: Any) -> str:
@@ -157,7 +197,15 @@ def _numbers_of(labels: Any, classes: Any, option: str) -> Any:
     return np.array([place[str(one)] for one in labels.tolist()], np.int64)
 
 
-def circuit_rows(circuit: Circuit, table: Path, label: str | None, missing: str) -> tuple[Any, Any]:
+def circuit_rows(
+    circuit: Circuit,
+    table: Path,
+    label: str | None,
+    missing: str,
+    published: str | None = None,
+    *,
+    everything: bool = False,
+) -> tuple[Any, Any]:
     """The rows of a table as a circuit takes them, and the class numbers [N] or None where the table has no label column.
 
     Columns are found by the names that the circuit remembers, others are not looked at; a circuit that remembers none takes all
@@ -168,6 +216,8 @@ def circuit_rows(circuit: Circuit, table: Path, label: str | None, missing: str)
         table: the file.
         label: of the classes; by default the column that the circuit was trained with, if the file has it.
         missing: "refuse", "zero", "median" or "mean" of the file, or "circuit": with what the circuit was trained with.
+        published: name of the set that `table` is, of which the test rows are taken where it comes with such.
+        everything: of such a set the training rows too.
 
     Raises:
         ArgumentError: a column that is not there, other classes, "circuit" for one that was trained without missing numbers.
@@ -180,6 +230,16 @@ def circuit_rows(circuit: Circuit, table: Path, label: str | None, missing: str)
     from ordinate.errors import ArgumentError, DataError
 
     notes = circuit.notes
+    if published is not None:
+        from ordinate.data.published import read_published
+
+        whole = read_published(published, table)
+        known = whole.train if whole.test is None else whole.test
+        if notes.get("features", list(known.features)) != list(known.features):
+            raise DataError(str(table), expected="the columns that the circuit was made for", got=f"those of {published}")
+        parts = [known] if whole.test is None or not everything else [whole.train, known]
+        labels = np.concatenate([_numbers_of(one.y, circuit.labels, "--set") for one in parts])
+        return np.concatenate([one.x for one in parts]), labels
     check_choice("--missing", missing, (*FILLINGS, "circuit"))
     columns, features, fills = (notes.get(name) for name in ("columns", "features", "missing"))
     if missing == "circuit" and not fills:

@@ -15,6 +15,7 @@ from ordinate.cli.logic.tables import (
     DropOption,
     LabelOption,
     MissingOption,
+    SetOption,
     TableOption,
     TableParts,
     TestOption,
@@ -74,6 +75,7 @@ def train(
     ] = None,
     other_data: OtherData = False,
     table: TableOption = None,
+    published: SetOption = None,
     label: LabelOption = None,
     test_table: TestOption = None,
     missing: MissingOption = "refuse",
@@ -108,7 +110,7 @@ def train(
         seed=seed,
     )
     if table is not None:
-        parts = table_parts(table, label, test_table, missing, seed, drop=drop, categories=categories)
+        parts = table_parts(table, label, test_table, missing, seed, published=published, drop=drop, categories=categories)
         if batch is None:
             settings = replace(settings, batch_size=max(1, min(128, len(parts.train[1]) // 16)))
         learned = {"tau": tau, "seed": seed, "wiring": wiring, "parametrisation": parametrisation, "mode": mode}

@@ -101,7 +101,8 @@ class InputThresholds:
         check_choice("spacing", spacing, ("quantile", "uniform"))
         levels = np.arange(1, bits_per_feature + 1) / (bits_per_feature + 1)
         features, thresholds = [], []
-        for feature, column in enumerate(rows.T.astype(np.float64)):
+        for feature, column in enumerate(rows.T):
+            column = column.astype(np.float64)
             values = np.unique(column)
             if len(values) < 2:
                 continue
