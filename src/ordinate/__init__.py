@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from ordinate.position import DecomposedRelative as DecomposedRelative
     from ordinate.position import DisentangledRelative as DisentangledRelative
     from ordinate.position import DualChunk as DualChunk
+    from ordinate.position import ForgetGates as ForgetGates
     from ordinate.position import FourierFeatures as FourierFeatures
     from ordinate.position import GatedBias as GatedBias
     from ordinate.position import Kerple as Kerple
@@ -106,7 +107,7 @@ _NAMES = {
     "inspection": "difference estimate_memory inspect_config inspect_gguf",
     "logic": "Circuit GroupSum LogicConv2d LogicDense LogicNetwork",
     "position": (
-        "DAPE FIRE DecomposedRelative FourierFeatures GatedBias TextLayoutBias "
+        "DAPE FIRE ForgetGates DecomposedRelative FourierFeatures GatedBias TextLayoutBias "
         "ALiBi AxialRotary CoPE ContinuousWindowBias2D DisentangledRelative DualChunk Kerple LeakyReRoPE "
         "LearnedGrid LearnedRotary LearnedTable LogTemperature MixedRotary MultimodalRotary MusicRelative "
         "NoPosition PoPE ReRoPE Rotary Sandwich SelfExtend ShawRelative Sinusoidal SinusoidalGrid "

@@ -221,6 +221,13 @@ _ROWS = (
         ("layoutlmv3",),
         "time height width",
     ),
+    Row(
+        "forget-gates",
+        "bias.forgetting:ForgetGates",
+        "biases",
+        {"num_heads": 2, "head_dim": 8},
+        ("fox", "forgetting-transformer"),
+    ),
     # other positions for a rotation
     Row(
         "self-extend",

@@ -5,6 +5,7 @@ from ordinate.position.bias.contextual import DAPE, CoPE
 from ordinate.position.bias.decomposed import DecomposedRelative
 from ordinate.position.bias.disentangled import DisentangledRelative
 from ordinate.position.bias.fire import FIRE
+from ordinate.position.bias.forgetting import ForgetGates
 from ordinate.position.bias.gated import GatedBias
 from ordinate.position.bias.kernel_biases import Kerple, Sandwich
 from ordinate.position.bias.relative import MusicRelative, ShawRelative
@@ -21,6 +22,7 @@ __all__ = [
     "ContinuousWindowBias2D",
     "DecomposedRelative",
     "DisentangledRelative",
+    "ForgetGates",
     "GatedBias",
     "Kerple",
     "MusicRelative",

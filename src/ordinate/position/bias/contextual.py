@@ -16,7 +16,7 @@ from ordinate.position.bias.content import check_content, grouped_product, usual
 from ordinate.position.bias.distance import distances
 from ordinate.position.protocols import biases_scores
 
-__all__ = ["DAPE", "CoPE"]
+__all__ = ["DAPE", "CoPE", "counted_from_behind"]
 
 
 class CoPE(ScoreBias):
@@ -89,7 +89,7 @@ class CoPE(ScoreBias):
         if visible is not None:
             counted = counted & visible
         gates = torch.sigmoid(scale * grouped_product(wide, keys)).masked_fill(~counted, 0.0)
-        places = _counted_from_behind(gates, key_positions).clamp_max(self.num_positions - 1)
+        places = counted_from_behind(gates, key_positions).clamp_max(self.num_positions - 1)
         below = places.floor()
         above = (below + 1).clamp_max(self.num_positions - 1)
         whole = wide @ self.embedding.to(wide.dtype).T
@@ -98,7 +98,7 @@ class CoPE(ScoreBias):
         return term * scale if self.scaled else term
 
 
-def _counted_from_behind(gates: Tensor, key_positions: Tensor) -> Tensor:
+def counted_from_behind(gates: Tensor, key_positions: Tensor) -> Tensor:
     """p_ij = sum of g_ik over the keys k at the position of j or after it; keys of equal position count in their order.
 
     Summed from the nearest key on, so that small counts are exact however long the row is.
