@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from ordinate.position import MultimodalRotary as MultimodalRotary
     from ordinate.position import MusicRelative as MusicRelative
     from ordinate.position import NoPosition as NoPosition
+    from ordinate.position import PaTH as PaTH
     from ordinate.position import PoPE as PoPE
     from ordinate.position import ReRoPE as ReRoPE
     from ordinate.position import Rotary as Rotary
@@ -107,7 +108,7 @@ _NAMES = {
     "inspection": "difference estimate_memory inspect_config inspect_gguf",
     "logic": "Circuit GroupSum LogicConv2d LogicDense LogicNetwork",
     "position": (
-        "DAPE FIRE ForgetGates DecomposedRelative FourierFeatures GatedBias TextLayoutBias "
+        "DAPE FIRE PaTH ForgetGates DecomposedRelative FourierFeatures GatedBias TextLayoutBias "
         "ALiBi AxialRotary CoPE ContinuousWindowBias2D DisentangledRelative DualChunk Kerple LeakyReRoPE "
         "LearnedGrid LearnedRotary LearnedTable LogTemperature MixedRotary MultimodalRotary MusicRelative "
         "NoPosition PoPE ReRoPE Rotary Sandwich SelfExtend ShawRelative Sinusoidal SinusoidalGrid "

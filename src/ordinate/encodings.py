@@ -228,6 +228,8 @@ _ROWS = (
         {"num_heads": 2, "head_dim": 8},
         ("fox", "forgetting-transformer"),
     ),
+    # scores computed
+    Row("path", "householder:PaTH", "scores", {"num_heads": 2, "head_dim": 8, "rank": 6}, ("path-attention",)),
     # other positions for a rotation
     Row(
         "self-extend",

@@ -143,7 +143,7 @@ class AttentionPlan:
             if bias is not None and added is not None and pairs is not None:
                 added = added.masked_fill(~pairs, float("-inf"))
             return self._kernel(query, key, value, scale, added), None
-        scores = None if product is None else product.form()
+        scores = None if product is None else product.form(pairs)
         with in_full_precision(query.device):
             output, weights = reference_attention(query, key, value, scale=scale, bias=bias, visible=pairs, scores=scores)
             for one in self.scoring:

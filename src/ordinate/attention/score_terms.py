@@ -40,7 +40,8 @@ class ScoreTerm:
             assert computes_scores(one)
             assert self.query is not None
             assert self.key is not None
-            return one.scores(self.query, self.key, *at, self.scale)
+            extra = {"visible": visible} if reads_mask(one) else {}
+            return one.scores(self.query, self.key, *at, self.scale, **extra)
         if reads_mask(one):
             bias = one.bias(*at, self.query, self.key, self.scale, visible=visible)  # type: ignore[call-arg]
         elif one.needs_content:

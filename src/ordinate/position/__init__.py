@@ -33,6 +33,7 @@ from ordinate.position.bias import (
 )
 from ordinate.position.bias.alibi import alibi_slopes
 from ordinate.position.catalogue import ENCODINGS, build
+from ordinate.position.householder import PaTH
 from ordinate.position.remapping import DualChunk, LeakyReRoPE, ReRoPE, SelfExtend, StreamingLLM
 from ordinate.position.rotary import (
     AxialRotary,
@@ -71,6 +72,7 @@ __all__ = [
     "MultimodalRotary",
     "MusicRelative",
     "NoPosition",
+    "PaTH",
     "PoPE",
     "ReRoPE",
     "Rotary",

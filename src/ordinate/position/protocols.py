@@ -87,7 +87,10 @@ class BiasesScores(Protocol):
 
 @runtime_checkable
 class ComputesScores(Protocol):
-    """The scores themselves, where no rotation of queries and keys and no cheap bias gives them (SelfExtend)."""
+    """The scores themselves, where no rotation of queries and keys and no cheap bias gives them (SelfExtend, PaTH).
+
+    With `reads_mask = True`, `scores` also takes `visible`, as `BiasesScores` says.
+    """
 
     def scores(
         self,
@@ -144,5 +147,5 @@ def computes_scores(encoding: object) -> TypeGuard[ComputesScores]:
 
 
 def reads_mask(encoding: object) -> bool:
-    """Whether the bias of `encoding` depends on which keys are visible."""
+    """Whether what `encoding` adds or computes depends on which keys are visible."""
     return bool(getattr(encoding, "reads_mask", False))
