@@ -307,3 +307,14 @@ def test_a_figure_is_written_by_the_end_of_its_name(tmp_path: Path, kind: str, s
 def test_another_ending_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ArgumentError, match=r"path: expected a name that ends in .png, .svg or .pdf"):
         save_figure(Figure(), tmp_path / "it.gif")
+
+
+@pytest.mark.parametrize("kind", ["png", "svg", "pdf"])
+def test_the_same_figure_gives_the_same_bytes(kind: str, tmp_path: Path) -> None:
+    def drawn(name: str) -> bytes:
+        figure = Figure()
+        axes = figure.subplots()
+        axes.fill_between([0, 1, 2], [1, 3, 2], hatch="/")  # a pattern and a clip path: matplotlib names both at random
+        return save_figure(figure, tmp_path / f"{name}.{kind}").read_bytes()
+
+    assert drawn("one") == drawn("two")

@@ -21,7 +21,16 @@ from typing import Any
 
 from ordinate.errors import ArgumentError, OutputError
 
-__all__ = ["atomic_files", "atomic_write", "check_output", "output_error", "picture_kind", "save_figure", "staging_folder"]
+__all__ = [
+    "atomic_files",
+    "atomic_write",
+    "check_output",
+    "output_error",
+    "picture_kind",
+    "render_figure",
+    "save_figure",
+    "staging_folder",
+]
 
 _REASONS = {
     errno.ENOSPC: "No space left on device: the disk is full",
@@ -212,21 +221,24 @@ def picture_kind(path: str | Path, *, name: str = "path") -> str:
 
 
 def save_figure(figure: Any, path: str | Path, *, name: str = "path") -> Path:
-    """Write a matplotlib figure as png, svg or pdf, by the suffix of the file name.
+    """Write a matplotlib figure as png, svg or pdf, by the suffix of the file name; equal figures give equal bytes.
 
     Raises:
         ArgumentError: another suffix.
         OutputError: the file cannot be written.
     """
     kind = picture_kind(path, name=name)
+    return atomic_write(path, lambda draft: render_figure(figure, draft, kind), name=name)
+
+
+def render_figure(figure: Any, target: Any, kind: str) -> None:
+    """Draw a matplotlib figure into a path or buffer as "png", "svg" or "pdf", with nothing in it that changes by the run."""
+    import matplotlib
+
     undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
-
-    def write(draft: Path) -> None:
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "Glyph .* missing from")  # a name in another script is drawn as boxes
-            figure.savefig(draft, format=kind, dpi=160, metadata=undated)
-
-    return atomic_write(path, write, name=name)
+    with warnings.catch_warnings(), matplotlib.rc_context({"svg.hashsalt": "ordinate"}):
+        warnings.filterwarnings("ignore", "Glyph .* missing from")  # a name in another script is drawn as boxes
+        figure.savefig(target, format=kind, dpi=160, metadata=undated)
 
 
 def _encoded(content: str | bytes) -> bytes:

@@ -15,7 +15,7 @@ from torch.testing import assert_close
 import ordinate.attention.flex
 from ordinate.attention import Causal, Documents, Mask, Padding, Window, attend
 from ordinate.attention.flex import _block_mask, _filled, _mask_mod
-from ordinate.errors import RefusedError
+from ordinate.errors import ArgumentError, RefusedError
 from ordinate.position import FIRE, ALiBi, CoPE, Kerple, Rotary, Sandwich, SelfExtend, T5Bias, WindowBias2D, indices
 from tests.position.members import HEAD_DIM, HEADS, MEMBERS, Member
 
@@ -260,3 +260,19 @@ def test_a_score_mod_serves_torch_s_own_call_too():
         with pytest.warns(UserWarning, match="flex_attention called without torch.compile"):
             theirs = flex_attention(q, k, v, score_mod=bias.score_mod(steps, steps))
         assert_close(theirs, attend(q, k, v, query_positions=steps, encoding=bias, impl="reference"), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")
+@pytest.mark.parametrize("culprit", ["query", "key", "value"])
+@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
+def test_compiled_flex_attention_refuses_what_is_no_number(bad, culprit):
+    torch.manual_seed(0)
+    inputs = {name: torch.randn(1, 2, 140, 16) for name in ("query", "key", "value")}
+    inputs[culprit][0, 0, 3, 0] = bad
+    rotary = Rotary(16, layout="half")
+    if culprit == "value" and bad == float("inf"):  # an infinite value makes an infinite mean, in every impl
+        assert attend(**inputs, query_positions=indices.consecutive(140), encoding=rotary, impl="flex").isinf().any()
+        return
+    with pytest.raises(ArgumentError, match=f"{culprit}: expected numbers, got (NaN|infinity) in 1 of"):
+        attend(**inputs, query_positions=indices.consecutive(140), encoding=rotary, impl="flex")

@@ -162,3 +162,22 @@ def test_the_same_seeds_give_the_same_numbers(tmp_path: Path) -> None:
         return [{key: row[key] for key in ("checks", "tables", "figures", "key_figure")} for row in rows]
 
     assert numbers() == numbers()
+
+
+TIMED = {"B5", "D20", "D25"}
+"""Claims about speed: their numbers are times, which no two runs share."""
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_every_claim_that_measures_no_time_repeats_its_numbers_at_one_thread(tmp_path: Path) -> None:
+    def numbers(name: str) -> dict[str, dict[str, object]]:
+        words = [sys.executable, "-W", "ignore", "-m", "ordinate", "lab", "--json", "--out", str(tmp_path / name)]
+        run = subprocess.run(words, env={**os.environ, "OMP_NUM_THREADS": "1"}, capture_output=True, text=True, check=True)
+        unlike = ("wall_seconds", "within_budget", "started")
+        rows = {row["id"]: row for row in json.loads(run.stdout)}
+        return {name: {key: value for key, value in row.items() if key not in unlike} for name, row in rows.items()}
+
+    first, again = numbers("first"), numbers("again")
+    assert len(first) > 50
+    assert [name for name in first if name not in TIMED and first[name] != again[name]] == []

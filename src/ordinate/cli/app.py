@@ -16,7 +16,7 @@ import typer
 from ordinate.cli.exits import exit_code, flush_output, prepare_process, prepare_streams
 from ordinate.cli.groups import lazy_group
 
-__all__ = ["COMMANDS", "app", "main"]
+__all__ = ["COMMANDS", "app", "run"]
 
 COMMANDS = {
     "lab": "Measure the articles' claims and write a report.",
@@ -85,11 +85,7 @@ def _options(
     pass
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line and leave with its exit code: 0 fine, 1 findings, 2 wrong use, 70 a fault, 130 interrupted.
-
-    Args:
-        arguments: without the program's name; by default those of the process.
-    """
+def run(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and leave with its exit code, as `ordinate.cli.main` says."""
     prepare_process()
     app(args=None if arguments is None else list(arguments))

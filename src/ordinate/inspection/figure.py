@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import io
 import math
-import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ordinate.atomic_io import atomic_write, picture_kind, save_figure
+from ordinate.atomic_io import atomic_write, picture_kind, render_figure, save_figure
 from ordinate.errors import RefusedError
 from ordinate.inspection.records import Inspection, LayerKind, Part, wavelengths
 
@@ -119,9 +118,7 @@ def _svg(inspection: Inspection) -> str:
     except RefusedError:
         return ""
     buffer = io.StringIO()
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Glyph .* missing from")  # a name in another script is drawn as boxes
-        figure.savefig(buffer, format="svg", metadata={"Date": None})
+    render_figure(figure, buffer, "svg")
     text = buffer.getvalue()
     return text[text.index("<svg") :]
 

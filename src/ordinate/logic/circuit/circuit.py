@@ -27,6 +27,7 @@ __all__ = ["CONSTANT_TABLES", "INVERTER_TABLES", "WIRE_TABLES", "Circuit", "Vote
 CONSTANT_TABLES, WIRE_TABLES, INVERTER_TABLES = (0, 15), (12, 10), (3, 5)
 _MOST = 2**31 - 1
 """The sum of a class's weights, without their signs, fits 32 bits: every runtime counts in such."""
+_LEAST_TAU = 1e-290  # a score, whose votes and bias stay below 2^32, is then finite
 _NOT_GATES = np.isin(np.arange(16), [*CONSTANT_TABLES, *WIRE_TABLES, *INVERTER_TABLES])
 
 
@@ -252,6 +253,8 @@ def _check_circuit(circuit: Circuit) -> None:
                 got="a greater one",
                 hint="divide the weights, and tau with them",
             )
+    if circuit.tau < _LEAST_TAU:
+        raise ArgumentError("tau", expected=f"at least {_LEAST_TAU}, so that every score is finite", got=circuit.tau)
     if circuit.bias.shape != (circuit.num_classes,):
         raise ArgumentError(
             "bias",

@@ -121,7 +121,7 @@ class LogicNetwork(nn.Sequential):
             network = cls(*(_layer(layer, most) for layer in record["layers"]))
             network.load_state_dict(state)
             network.notes = dict(record.get("notes", {}))
-        except (KeyError, TypeError, ValueError, RuntimeError, AttributeError, OverflowError) as error:
+        except (KeyError, TypeError, ValueError, RuntimeError, AttributeError, OverflowError, MemoryError) as error:
             raise DataError(str(path), expected="layers that fit their tensors", got=str(error).splitlines()[0]) from None
         return network.eval()
 
@@ -143,7 +143,7 @@ def _read_record(path: Path) -> dict[str, Any]:
         )
     if not all(isinstance(record.get(key), kind) for key, kind in (("layers", list), ("tensors", str), ("sha256", str))):
         raise DataError(str(path), expected="layers, tensors and sha256", got="some are missing")
-    if Path(record["tensors"]).name != record["tensors"]:
+    if not record["tensors"] or Path(record["tensors"]).name != record["tensors"]:
         raise DataError(str(path), expected="tensors in a file beside it", got=record["tensors"])
     return record
 
@@ -164,6 +164,9 @@ def _layer(record: dict[str, Any], most: int) -> nn.Module:
     sizes = [settings.get("out_features", 1), settings.get("out_channels", 1), *(settings.get("values") or ())]
     if not all(isinstance(size, int) and 0 < size <= most for size in sizes) or not 0 < settings.get("depth", 1) < 32:
         raise ValueError(f"{kind} of sizes {sizes}, more than its tensors hold")
+    field = settings.get("in_channels", 1) * settings.get("receptive_field", 1) ** 2
+    if not (field <= 2**24 and field * settings.get("out_channels", 1) <= 2**30):
+        raise ValueError(f"{kind} with receptive fields of {field} signals, more than its tensors hold")
     if kind == "LogicDense":
         wiring = settings["wiring"]
         if wiring != "learned":  # the state dict has the wiring itself
