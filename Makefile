@@ -40,10 +40,10 @@ format: .venv/installed-for-tests
 	$(PIP) --editable .
 	touch $@
 
-# timm goes in without its dependencies: it asks for torchvision, which has no build for this torch
+# timm and torchlogix go in without their dependencies: they ask for torchvision, which has no build for this torch
 .venv/installed-for-tests: .venv/installed
 	$(PIP) --editable '.[test,oracles]'
-	$(PIP) --no-deps timm
+	$(PIP) --no-deps timm torchlogix
 	touch $@
 
 clean:

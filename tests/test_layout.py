@@ -36,7 +36,7 @@ INSIDE: dict[str, list[list[str]]] = {
         ["kernels"],
         ["circuit"],
         ["simplify", "export"],
-        ["chip", "network"],
+        ["chip", "network", "readers"],
         ["growth", "methods"],
         ["classifier"],
         ["__init__"],

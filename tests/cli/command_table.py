@@ -45,6 +45,7 @@ COMMANDS = (
     Command("reservoir control --few --draws 2 --wirings random --baselines input --steps 100", ("--out",), slow=True),
     Command("logic grow --classes 0,1 --gates 4", ("--out", "--figure"), slow=True),
     Command("logic train --classes 0,1 --widths 20 --epochs 1", ("--out", "--checkpoint", "--circuit"), slow=True),
+    Command("logic import {blif}", ("--out",)),
     Command("logic simplify {circuit}", ("--out",)),
     Command("logic run {circuit}", ("--figure",)),
     Command("logic emit {circuit}", ("--c", "--verilog", "--blif", "--aiger", "--bench")),

@@ -53,7 +53,9 @@ def inputs(tmp_path: Path) -> dict[str, str]:
         shutil.copy(CASES / "configs" / f"{source}.json", folder / f"{name}.json")
     (folder / "code.py").write_text(ROPE)
     Circuit(64, [8, 6], [0, 64], [1, 2], votes=[([64], [1]), ([65], [1])]).save(folder / "circuit.json")
+    (folder / "gates.blif").write_text(".inputs a b\n.outputs z\n.names a b z\n11 1\n.end\n")
     return {
+        "blif": str(folder / "gates.blif"),
         "config": str(folder / "config.json"),
         "other": str(folder / "other.json"),
         "circuit": str(folder / "circuit.json"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib import import_module
+from keyword import iskeyword
 from typing import Any, ClassVar
 
 import typer
@@ -27,7 +28,7 @@ def lazy_group(
     Args:
         package: the package whose modules hold the commands, such as "ordinate.cli.logic".
         commands: each command with its line of help, in the order that help shows; the function of that name, or the
-            `typer.Typer` of that name, in the module of that name.
+            `typer.Typer` of that name, in the module of that name, with an underscore behind a word of Python's own.
         group: what to derive from.
         renamed: for each command, options that were called otherwise in an earlier release: the old name to the new one.
     """
@@ -39,7 +40,8 @@ def lazy_group(
         def get_command(self, ctx: Any, cmd_name: str) -> Any:
             if cmd_name not in commands:
                 return super().get_command(ctx, cmd_name)
-            command = getattr(import_module(f"{package}.{cmd_name}"), cmd_name)
+            name = f"{cmd_name}_" if iskeyword(cmd_name) else cmd_name  # such as `import`
+            command = getattr(import_module(f"{package}.{name}"), name)
             if isinstance(command, typer.Typer):
                 inner = typer.main.get_command(command)
                 inner.name, inner.short_help = cmd_name, commands[cmd_name]

@@ -1,7 +1,8 @@
 """Networks of logic gates: trained by relaxation or grown, turned into circuits, proven, run, and put on a chip.
 
-Sub-packages, from below: `kernels` (compiled code), `circuit` (plain data, files, runtime), `simplify` (passes and proofs) and
-`export` (C, Verilog, BLIF, AIGER, look-up tables), `chip`, `network` (layers and training), `growth`.
+Sub-packages, from below: `kernels` (compiled code), `circuit` (plain data, files, runtime), `simplify` (passes and proofs),
+`export` (C, Verilog, BLIF, AIGER, look-up tables), `readers` (other programs' circuits and networks), `chip`, `network` (layers
+and training), `growth`.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import ordinate.logic.methods  # noqa: F401 - binds the methods of Circuit
 from ordinate.logic.circuit.circuit import Circuit, Votes
 from ordinate.logic.circuit.input_thresholds import FixedPoint, InputThresholds
+from ordinate.logic.circuit.luts import LutCircuit
 from ordinate.logic.circuit.runtime import BitParallel
 from ordinate.logic.export.blif_aiger import aiger, blif
 from ordinate.logic.export.c import c_header, c_source
@@ -22,6 +24,8 @@ from ordinate.logic.network.fine_tuning import fine_tuned
 from ordinate.logic.network.layers import GroupSum, LogicConv2d, LogicDense, OrPooling2d, Thresholds
 from ordinate.logic.network.network import LogicNetwork
 from ordinate.logic.network.training import EpochReport, Training, TrainingSettings, accuracy, train
+from ordinate.logic.readers.blif_aiger import read_aiger, read_blif
+from ordinate.logic.readers.networks import Imported, from_module, from_state_dict
 from ordinate.logic.simplify import (
     PASSES,
     Equivalence,
@@ -50,12 +54,14 @@ __all__ = [
     "GrownCircuit",
     "GrowthRound",
     "GrowthSettings",
+    "Imported",
     "InputThresholds",
     "LogicClassifier",
     "LogicConv2d",
     "LogicDense",
     "LogicNetwork",
     "Lut",
+    "LutCircuit",
     "LutNetwork",
     "OrPooling2d",
     "Simplified",
@@ -74,9 +80,13 @@ __all__ = [
     "equivalent",
     "fine_tuned",
     "fold",
+    "from_module",
+    "from_state_dict",
     "gates_at_every_place",
     "grow",
     "map_luts",
+    "read_aiger",
+    "read_blif",
     "sat_sweeping",
     "simplify",
     "structural_hashing",

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 from typer.testing import CliRunner
 
@@ -148,6 +149,47 @@ def test_emit_writes_a_bench_with_the_test_images(circuit: Path, tmp_path: Path,
     subprocess.run(["iverilog", "-g2005", "-o", "sim", "net.v", "net_bench.v"], cwd=tmp_path / "bench", check=True)
     said = subprocess.run(["vvp", "sim"], cwd=tmp_path / "bench", capture_output=True, text=True, check=True).stdout
     assert said.strip() == f"PASS {len(digits().test)}"
+
+
+@needs_gcc
+def test_a_network_of_torch_dwn_becomes_a_proven_circuit_in_c(tmp_path: Path) -> None:
+    random = torch.Generator().manual_seed(0)
+    state = {
+        "0.luts": torch.rand(20, 16, generator=random) - 0.5,
+        "0.mapping": torch.randint(0, 12, (20, 4), generator=random).int(),
+        "1.luts": torch.rand(9, 4, generator=random) - 0.5,
+        "1.mapping": torch.randint(0, 20, (9, 2), generator=random).int(),
+    }
+    torch.save(state, tmp_path / "dwn.pt")
+    told = run("import", tmp_path / "dwn.pt", "--classes", 3, "--tau", 2.5, "--inputs", 12, "--out", tmp_path / "c.json")
+    assert (told["read_from"], told["proven"], told["classes"], told["inputs_a_table"]) == ("torch-dwn", True, 3, 4)
+    assert told["lost_assumed"] == "3 classes, tau 2.5, beta 0: a state dict does not hold them"
+    assert run("simplify", tmp_path / "c.json", "--out", tmp_path / "s.json")["proven"]
+    run("emit", tmp_path / "s.json", "--c", tmp_path / "out.c")
+    subprocess.run(["gcc", "-O1", "-Dcircuit_MAIN", "out.c", "-o", "out"], cwd=tmp_path, check=True)
+    rows = np.random.default_rng(0).integers(0, 2, (100, 12))
+    values = rows
+    for place in (0, 1):
+        mapping, luts = state[f"{place}.mapping"].numpy(), state[f"{place}.luts"].numpy()
+        address = (values[:, mapping] << np.arange(mapping.shape[1])).sum(-1)
+        values = (luts[np.arange(len(luts)), address] > 0).astype(int)
+    said = subprocess.run([tmp_path / "out"], input=rows.astype(np.uint8).tobytes(), capture_output=True, check=True).stdout
+    scores = np.array([[float(word) for word in line.split()[1:]] for line in said.splitlines()])
+    np.testing.assert_allclose(scores, values.reshape(100, 3, 3).sum(-1) / 2.5)
+
+
+def test_import_of_blif_and_what_it_refuses(tmp_path: Path) -> None:
+    (tmp_path / "a.blif").write_text(".inputs a b\n.outputs y z\n.names a b y\n11 1\n.names a b z\n00 1\n.end\n")
+    told = run("import", tmp_path / "a.blif", "--out", tmp_path / "c.json")
+    assert (told["read_from"], told["classes"], told["gates"], told["lut4"]) == ("BLIF", 2, 2, 2)
+    assert Circuit.load(tmp_path / "c.json").labels == ("y", "z")
+    torch.save({"0.weights": torch.ones(3, 16)}, tmp_path / "d.pt")
+    options = ["--out", tmp_path / "d.json"]
+    assert "--classes: expected how many" in refused("import", tmp_path / "d.pt", *options)
+    assert "0.indices: expected the connections" in refused("import", tmp_path / "d.pt", "--classes", 3, *options)
+    (tmp_path / "a.blif").write_text(".inputs a\n.outputs z\n.latch a z\n")
+    assert "expected no registers" in refused("import", tmp_path / "a.blif", *options)
+    assert not (tmp_path / "d.json").exists()
 
 
 def test_tables_are_for_people(circuit: Path, tmp_path: Path) -> None:

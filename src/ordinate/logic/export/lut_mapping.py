@@ -10,7 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ordinate.arguments import check_integer
-from ordinate.logic.circuit.circuit import Circuit
+from ordinate.logic.circuit.circuit import Circuit, Votes
+from ordinate.logic.circuit.luts import LutCircuit, decomposed, widened
 from ordinate.logic.circuit.netlist import Netlist, add_circuit, to_circuit
 from ordinate.logic.circuit.program import voting_signals
 
@@ -61,8 +62,31 @@ class LutNetwork:
         netlist = Netlist(self.circuit.num_inputs)
         literals = [2 * (1 + place) for place in range(self.circuit.num_inputs)] + [0] * self.circuit.num_nodes
         for lut in self.luts:
-            literals[lut.signal] = _expanded(netlist, lut.table, [literals[one] for one in lut.reads])
+            literals[lut.signal] = decomposed(netlist, lut.table, [literals[one] for one in lut.reads])
         return to_circuit(netlist, literals, self.circuit)
+
+    def to_luts(self) -> LutCircuit:
+        """The tables alone, as a circuit that runs.
+
+        >>> four = Circuit(4, [6, 6, 6], [0, 2, 4], [1, 3, 5], votes=[([6], [1])])
+        >>> map_luts(four, 4).to_luts()
+        LutCircuit(4 inputs, 1 tables of up to 4 inputs)
+        """
+        place = {one: one for one in range(self.circuit.num_inputs)}
+        place |= {lut.signal: self.circuit.num_inputs + number for number, lut in enumerate(self.luts)}
+        k = max((len(lut.reads) for lut in self.luts), default=1)
+        votes = [Votes.of([place[one] for one in vote.signals.tolist()], vote.weights) for vote in self.circuit.votes]
+        return LutCircuit(
+            self.circuit.num_inputs,
+            [[*(place[one] for one in lut.reads), *[0] * (k - len(lut.reads))] for lut in self.luts],
+            [widened(lut.table, len(lut.reads), k) for lut in self.luts],
+            votes,
+            self.circuit.bias,
+            self.circuit.tau,
+            self.circuit.inputs,
+            self.circuit.labels,
+            self.circuit.notes,
+        )
 
 
 def map_luts(circuit: Circuit, inputs: int = 4) -> LutNetwork:
@@ -178,12 +202,3 @@ def _table(netlist: Netlist, signal: int, cut: Cut) -> int:
         return values[node] ^ (full if literal & 1 else 0)
 
     return value(2 * (signal + 1))
-
-
-def _expanded(netlist: Netlist, table: int, literals: list[int]) -> int:
-    if not literals:
-        return table & 1
-    half = 1 << (len(literals) - 1)
-    low, high = table & ((1 << half) - 1), table >> half
-    zero, one = (_expanded(netlist, part, literals[:-1]) for part in (low, high))
-    return netlist.parity(zero, netlist.conjunction(literals[-1], netlist.parity(zero, one)))

@@ -1,0 +1,1 @@
+"""Circuits that other programs made: BLIF and AIGER files, and networks of torchlogix, difflogic and torch-dwn."""
