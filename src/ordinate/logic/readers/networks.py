@@ -153,9 +153,9 @@ def _lut_rows(weight: Tensor, rank: int, parametrisation: str, name: str) -> Ten
     return weight.double() @ basis < 0
 
 
-def _parametrisation(weight: Tensor, rank: int, given: str | None, name: str) -> str:
-    if given is not None:
-        return check_choice("parametrisation", given, ("raw", "light", "warp"))
+def _parametrisation(weight: Tensor, rank: int, asked: str | None, name: str) -> str:
+    if asked is not None:
+        return check_choice("parametrisation", asked, ("raw", "light", "warp"))
     if rank == 2 and weight.shape[-1] == 16:
         return "raw"
     raise ArgumentError(
@@ -294,8 +294,8 @@ def _follow(tables: _Tables, module: Any, kind: str, name: str, parametrisation:
     if kind == "LogicDense":
         link = module.connections
         own = {"RawLUTParametrization": "raw", "LightLUTParametrization": "light", "WarpLUTParametrization": "warp"}
-        told = own.get(type(module.parametrization).__name__, parametrisation)
-        _dense(tables, link.indices.cpu(), _choice(link), module.weight.detach().cpu(), told, name)
+        known = own.get(type(module.parametrization).__name__, parametrisation)
+        _dense(tables, link.indices.cpu(), _choice(link), module.weight.detach().cpu(), known, name)
     elif kind == "LogicLayer":
         indices = torch.stack([one.cpu() for one in module.indices]).long()
         _dense(tables, indices, None, module.weights.detach().cpu(), "raw", name)
@@ -453,8 +453,8 @@ def from_state_dict(
         first = next((own[key] for key in ("connections.indices", "indices", "mapping") if key in own), None)
         if tables is None:
             size = len(own["mapping.weights"]) if "mapping.weights" in own else 0 if first is None else int(first.max()) + 1
-            given = num_inputs if thresholds is None else thresholds.feature.size
-            tables = _Tables(torch.arange(check_integer("num_inputs", given or size or 1, minimum=size or 1)))
+            bits = num_inputs if thresholds is None else thresholds.feature.size
+            tables = _Tables(torch.arange(check_integer("num_inputs", bits or size or 1, minimum=size or 1)))
         if known in ({"weight", "connections.indices"}, {"weight", "connections.indices", "connections.weights"}):
             _dense(tables, own["connections.indices"], own.get("connections.weights"), own["weight"], parametrisation, name)
         elif known == {"weights", "indices"}:
