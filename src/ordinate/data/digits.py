@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from ordinate.data.idx import read_idx
+from ordinate.data.idx import contents, read_idx
 from ordinate.errors import ArgumentError, DataError, MissingDataError
 
 __all__ = ["DigitSet", "Digits", "digits"]
@@ -141,7 +141,7 @@ def digits(
     else:
         where = Path(folder)
         if not where.is_dir():
-            raise MissingDataError(str(where), expected="a folder of IDX files", got="no such folder", hint="check the path")
+            raise MissingDataError(str(where), expected="a folder of IDX files", got=contents(where), hint="check the path")
         highest, source = 255, f"IDX files of {where.name}"
         learned = _only(_pair(where, "train", check), chosen, f"train of {where}")
         test = _only(_pair(where, "t10k", check), chosen, f"t10k of {where}")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from ordinate.data.idx import contents
 from ordinate.errors import MissingDataError
 
 __all__ = ["DATA_VARIABLE", "data_folder"]
@@ -35,7 +36,9 @@ def data_folder(name: str, root: str | Path | None = None) -> Path | None:
     for place, argument in ((root, "data"), (os.environ.get(DATA_VARIABLE), DATA_VARIABLE)):
         if place is not None:
             if not Path(place).is_dir():
-                raise MissingDataError(argument, expected="a folder that holds folders of data", got=str(place))
+                raise MissingDataError(
+                    argument, expected="a folder that holds folders of data", got=f"{place}, {contents(Path(place))}"
+                )
             folder = Path(place) / name
             return folder if folder.is_dir() else None
     folder = Path("data") / name

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from ordinate.errors import DataError, MissingDataError
 
-__all__ = ["MNIST_MD5", "read_idx"]
+__all__ = ["MNIST_MD5", "contents", "read_idx"]
 
 MNIST_MD5 = {
     "train-images-idx3-ubyte": "6bbc9ace898e44ae57da46a324031adb",
@@ -60,7 +60,7 @@ def read_idx(folder: Path, name: str, axes: int, *, check: bool = True) -> npt.N
     path = next((file for file in (folder / name, folder / f"{name}.gz") if file.is_file()), None)
     if path is None:
         raise MissingDataError(
-            str(folder / name), expected="an IDX file, plain or .gz", got="no such file", hint="put MNIST's four files there"
+            str(folder / name), expected="an IDX file, plain or .gz", got=contents(folder), hint="put MNIST's four files there"
         )
     content = _content(path)
     header = 4 + 4 * axes
@@ -84,6 +84,19 @@ def read_idx(folder: Path, name: str, axes: int, *, check: bool = True) -> npt.N
     if check:
         _compare_with_mnist(path, name, content)
     return np.frombuffer(content, np.uint8, offset=header).reshape(sizes)
+
+
+def contents(folder: Path) -> str:
+    """What lies in a folder, for a message about what does not.
+
+    >>> contents(Path("a folder that nobody has"))
+    'no such folder'
+    """
+    if not folder.is_dir():
+        return "a file" if folder.exists() else "no such folder"
+    names = sorted(path.name for path in folder.iterdir())
+    listed = ", ".join(names[:6])
+    return f"a folder of {listed}{f' and {len(names) - 6} more' if len(names) > 6 else ''}" if names else "an empty folder"
 
 
 def _content(path: Path) -> bytes:

@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ordinate.arguments import check_choice
+from ordinate.data.idx import contents
 from ordinate.data.tables import Table, read_table
 from ordinate.errors import ArgumentError, DataError, MissingDataError, MissingExtraError
 from ordinate.extras import install_command
@@ -145,7 +146,7 @@ def _nid(path: Path) -> Published:
         files = [path / f"UNSW_NB15_{part}-set.csv" for part in ("training", "testing")]
         for file in files:
             if not file.is_file():
-                raise MissingDataError(str(file), expected="a file of UNSW-NB15", got="no such file")
+                raise MissingDataError(str(file), expected="a file of UNSW-NB15", got=contents(path))
         options: dict[str, Any] = {"drop": ("id", "attack_cat"), "categories": ("proto", "service", "state")}
         train = read_table(files[0], "label", **options)
         columns = list(dict.fromkeys(name.partition("=")[0] for name in train.features))
@@ -181,7 +182,7 @@ def _mit_bih(path: Path) -> Published:
     for part, records in (("train", _LEARNED_FROM), ("test", _TESTED_ON)):
         known = [record for record in records if (path / f"{record}.csv").is_file()]
         if not known:
-            raise MissingDataError(str(path), expected=f"records such as {records[0]}.csv to {part}", got="none")
+            raise MissingDataError(str(path), expected=f"records such as {records[0]}.csv to {part}", got=contents(path))
         beats = [_beats(path, record) for record in known]
         x, y = np.concatenate([one for one, _ in beats]), np.concatenate([one for _, one in beats])
         if part == "train":
@@ -238,7 +239,7 @@ def _cifar10(path: Path) -> Published:
     )
     for part, files in (("train", batches), ("test", [path / "test_batch.bin"])):
         if not files or not files[0].is_file():
-            raise MissingDataError(str(path), expected=f"the {part} part of CIFAR-10's binary files", got="no such file")
+            raise MissingDataError(str(path), expected=f"the {part} part of CIFAR-10's binary files", got=contents(path))
         octets = []
         for file in files:
             raw = np.fromfile(file, np.uint8)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.machinery
+import importlib.util
 import json
 import shutil
 import subprocess
@@ -190,6 +192,18 @@ def test_import_of_blif_and_what_it_refuses(tmp_path: Path) -> None:
     (tmp_path / "a.blif").write_text(".inputs a\n.outputs z\n.latch a z\n")
     assert "expected no registers" in refused("import", tmp_path / "a.blif", *options)
     assert not (tmp_path / "d.json").exists()
+
+
+def test_without_a_solver_the_option_that_asks_for_it_is_named(
+    circuit: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "pysat" else importlib.machinery)
+    simplify = ["simplify", circuit, "--out", tmp_path / "s.json"]
+    assert "--sat: expected python-sat" in (said := refused(*simplify))
+    assert "pip install python-sat, or pass --no-sat" in said
+    assert "or pass --no-prove" in refused(*simplify, "--no-sat")
+    assert not (tmp_path / "s.json").exists()
+    assert run(*simplify, "--no-sat", "--no-prove")["gates"] > 0
 
 
 def test_tables_are_for_people(circuit: Path, tmp_path: Path) -> None:

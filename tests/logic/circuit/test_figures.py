@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import matplotlib
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
@@ -41,6 +42,16 @@ def test_pixels_lie_as_in_the_image() -> None:
     assert np.array_equal(axes.images[0].get_array(), pixel_uses(circuit).reshape(2, 3))
     with pytest.raises(ArgumentError, match="size: expected 6 pixels"):
         draw_pixels(axes, circuit, (3, 3))
+
+
+def test_pixels_are_square_whatever_the_settings_of_matplotlib(tmp_path: Path) -> None:
+    with matplotlib.rc_context({"image.aspect": "auto"}):
+        figure = Figure(figsize=(9, 3))
+        axes = figure.subplots()
+        draw_pixels(axes, random_circuit(3, 6, 30), (2, 3))
+        figure.savefig(tmp_path / "pixels.png")
+        drawn = axes.get_window_extent()
+    assert drawn.width / 3 == pytest.approx(drawn.height / 2)
 
 
 def test_accuracy_is_drawn_against_gates() -> None:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ordinate.cli.logic.options import check_solver
+
 if TYPE_CHECKING:
     from ordinate.logic import Circuit
 
@@ -45,7 +47,7 @@ def import_(
     from ordinate.cli.tables import answer_record
     from ordinate.errors import ArgumentError
     from ordinate.logic.export.lut_mapping import map_luts
-    from ordinate.logic.simplify.equivalence import equivalent
+    from ordinate.logic.simplify.equivalence import EXHAUSTIVE_INPUTS, equivalent
 
     check_output(out, name="--out")
     kind = _KINDS.get(file.suffix.lower(), "state dict")
@@ -63,6 +65,8 @@ def import_(
                 state, classes=classes, tau=tau, beta=beta, num_inputs=inputs, parametrisation=parametrisation
             )
             circuit = read.circuit
+            if prove and circuit.num_inputs > EXHAUSTIVE_INPUTS:
+                check_solver("--prove", "--no-prove")
             record = {
                 "read_from": read.library,
                 "layers": list(read.layers),

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from ordinate.cli.logic.options import check_solver
+
 __all__ = ["simplify"]
 
 
@@ -27,10 +29,14 @@ def simplify(
     from ordinate.logic.circuit.circuit import Circuit
     from ordinate.logic.export.lut_mapping import map_luts
     from ordinate.logic.simplify import simplify as passes
-    from ordinate.logic.simplify.equivalence import Equivalence, equivalent
+    from ordinate.logic.simplify.equivalence import EXHAUSTIVE_INPUTS, Equivalence, equivalent
 
     check_output(out, name="--out")
     original = Circuit.load(circuit)
+    if sat:
+        check_solver("--sat", "--no-sat")
+    if prove and original.num_inputs > EXHAUSTIVE_INPUTS:
+        check_solver("--prove", "--no-prove")
     with steps("simplify") as say:
         simplified = passes(original, sat=sat, on_pass=lambda name, gates: say(f"{name}: {gates:,} gates"))
         say("LUT4 mapping")

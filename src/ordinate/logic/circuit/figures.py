@@ -98,7 +98,7 @@ def draw_pixels(axes: Any, circuit: Circuit, size: tuple[int, int]) -> None:
     uses = pixel_uses(circuit)
     if len(uses) != size[0] * size[1]:
         raise ArgumentError("size", expected=f"{len(uses)} pixels", got=size)
-    image = axes.imshow(uses.reshape(size), cmap="cividis", interpolation="none", vmin=0)
+    image = axes.imshow(uses.reshape(size), cmap="cividis", interpolation="none", vmin=0, aspect="equal")
     axes.set(xticks=[], yticks=[], xlabel=f"{int((uses > 0).sum())} of {len(uses)} pixels are read")
     axes.figure.colorbar(image, ax=axes, location="bottom", shrink=0.8, pad=0.08, label="times read")
 

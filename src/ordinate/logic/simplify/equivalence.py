@@ -19,9 +19,10 @@ from ordinate.logic.circuit.circuit import Circuit
 from ordinate.logic.circuit.netlist import TRUE, Netlist, add_circuit
 from ordinate.logic.simplify.sat_sweeping import Solver, sweep_netlist
 
-__all__ = ["Equivalence", "equivalent"]
+__all__ = ["EXHAUSTIVE_INPUTS", "Equivalence", "equivalent"]
 
-_EXHAUSTIVE_INPUTS = 20
+EXHAUSTIVE_INPUTS = 20
+"""Inputs up to which every one of them is tried; past that the solver is needed."""
 _RANDOM_ROWS = 4096
 
 
@@ -76,7 +77,7 @@ def equivalent(first: Circuit, second: Circuit, *, exhaustive: bool | None = Non
     ):
         if one != other:
             raise ArgumentError("second", expected=f"{one} {name}, as the first has", got=other)
-    everything = first.num_inputs <= _EXHAUSTIVE_INPUTS if exhaustive is None else exhaustive
+    everything = first.num_inputs <= EXHAUSTIVE_INPUTS if exhaustive is None else exhaustive
     if everything and first.num_inputs > 24:
         raise ArgumentError(
             "exhaustive",
