@@ -44,8 +44,10 @@ if TYPE_CHECKING:
     from ordinate.position import ALiBi as ALiBi
     from ordinate.position import AxialRotary as AxialRotary
     from ordinate.position import ContinuousWindowBias2D as ContinuousWindowBias2D
+    from ordinate.position import ConvolutionalPosition as ConvolutionalPosition
     from ordinate.position import CoPE as CoPE
     from ordinate.position import DecomposedRelative as DecomposedRelative
+    from ordinate.position import DepthwisePosition as DepthwisePosition
     from ordinate.position import DisentangledRelative as DisentangledRelative
     from ordinate.position import DualChunk as DualChunk
     from ordinate.position import ForgetGates as ForgetGates
@@ -108,12 +110,12 @@ _NAMES = {
     "inspection": "difference estimate_memory inspect_config inspect_gguf",
     "logic": "Circuit GroupSum LogicConv2d LogicDense LogicNetwork",
     "position": (
-        "DAPE FIRE PaTH ForgetGates DecomposedRelative FourierFeatures GatedBias TextLayoutBias "
-        "ALiBi AxialRotary CoPE ContinuousWindowBias2D DisentangledRelative DualChunk Kerple LeakyReRoPE "
-        "LearnedGrid LearnedRotary LearnedTable LogTemperature MixedRotary MultimodalRotary MusicRelative "
-        "NoPosition PoPE ReRoPE Rotary Sandwich SelfExtend ShawRelative Sinusoidal SinusoidalGrid "
-        "SteppedTemperature StreamingLLM T5Bias Time2Vec TimeEncoding TransformerXLRelative WindowBias2D XPos "
-        "build convert_layout indices rotate_pairs"
+        "ALiBi AxialRotary CoPE ContinuousWindowBias2D ConvolutionalPosition DAPE DecomposedRelative "
+        "DepthwisePosition DisentangledRelative DualChunk FIRE ForgetGates FourierFeatures GatedBias Kerple "
+        "LeakyReRoPE LearnedGrid LearnedRotary LearnedTable LogTemperature MixedRotary MultimodalRotary MusicRelative "
+        "NoPosition PaTH PoPE ReRoPE Rotary Sandwich SelfExtend ShawRelative Sinusoidal SinusoidalGrid "
+        "SteppedTemperature StreamingLLM T5Bias TextLayoutBias Time2Vec TimeEncoding TransformerXLRelative "
+        "WindowBias2D XPos build convert_layout indices rotate_pairs"
     ),
     "reservoir": "Connectome EchoStateClassifier EchoStateRegressor Reservoir RidgeReadout laterality",
     "spec": "PositionSpec",

@@ -16,7 +16,7 @@ from ordinate.errors import UnknownNameError
 
 __all__ = ["REGISTRY", "Interface", "Positions", "Row", "canonical_name", "registry_row"]
 
-Interface = Literal["adds", "rotates", "biases", "scores"]
+Interface = Literal["adds", "rotates", "biases", "scores", "mixes"]
 Positions = Literal["tokens", "image", "time height width", "seconds"]
 
 
@@ -28,7 +28,7 @@ class Row:
         name: what catalogue, sweep, golden vectors and specs call it.
         path: its class, "module:Class" under `ordinate.position`.
         interface: what its main method does, see `ordinate.position.protocols`: "adds" vectors to embeddings, "rotates" (or
-            scales) queries and keys, "biases" scores, or computes the "scores".
+            scales) queries and keys, "biases" scores, computes the "scores", or "mixes" a token with its neighbours.
         example: settings of a small instance, for two heads of 8 channels; of plain JSON types.
         aliases: other names for it: in configs, in `inspect`, in a sweep, in papers.
         positions: what a position is: the place of a token, (row, column), (time, row, column), or seconds.
@@ -100,6 +100,15 @@ _ROWS = (
         "image",
         shift_invariant=False,
     ),
+    # tokens mixed with their neighbours, in encoders
+    Row(
+        "convolution",
+        "convolution:ConvolutionalPosition",
+        "mixes",
+        {"dim": 8, "kernel_size": 4, "groups": 2},
+        ("wav2vec2", "hubert", "conv"),
+    ),
+    Row("depthwise", "convolution:DepthwisePosition", "mixes", {"dim": 8}, ("twins", "pvt-v2", "segformer", "cpe"), "image"),
     # queries and keys turned, or scaled
     Row("rotary", "rotary.single_axis:Rotary", "rotates", _HALF, ("rope", "roformer", "default")),
     Row("learned-rotary", "rotary.learned:LearnedRotary", "rotates", _HALF, ("learned-rope",)),

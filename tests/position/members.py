@@ -256,4 +256,8 @@ def from_registry(row: Row) -> Member:
 
 
 _COVERED = {type(member.make()) for member in ROWS}
-MEMBERS = ROWS + [from_registry(row) for row in REGISTRY.values() if ENCODINGS[row.name] not in _COVERED]
+MEMBERS = ROWS + [
+    from_registry(row)
+    for row in REGISTRY.values()
+    if ENCODINGS[row.name] not in _COVERED and row.interface != "mixes"  # these are no part of attention
+]

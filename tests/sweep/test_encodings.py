@@ -22,6 +22,7 @@ ASKED_FOR = {
 
 NOT_FOR_A_ROW = {
     **{row.name: "encoding: expected" for row in REGISTRY.values() if row.positions in ("image", "time height width")},
+    "convolution": "which looks ahead",
     **dict.fromkeys(("axial-rotary", "mixed-rotary", "sinusoidal-grid"), "positions in a row, got .*, over several axes"),
     "multimodal-rotary": "MultimodalRotary with sections",
     "learned-grid": "LearnedGrid with size",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from torch import Tensor, nn
 
@@ -40,7 +41,7 @@ class ScoreTerm:
             assert computes_scores(one)
             assert self.query is not None
             assert self.key is not None
-            extra = {"visible": visible} if reads_mask(one) else {}
+            extra: dict[str, Any] = {"visible": visible} if reads_mask(one) else {}
             return one.scores(self.query, self.key, *at, self.scale, **extra)
         if reads_mask(one):
             bias = one.bias(*at, self.query, self.key, self.scale, visible=visible)  # type: ignore[call-arg]

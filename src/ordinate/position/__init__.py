@@ -33,6 +33,7 @@ from ordinate.position.bias import (
 )
 from ordinate.position.bias.alibi import alibi_slopes
 from ordinate.position.catalogue import ENCODINGS, build
+from ordinate.position.convolution import ConvolutionalPosition, DepthwisePosition
 from ordinate.position.householder import PaTH
 from ordinate.position.remapping import DualChunk, LeakyReRoPE, ReRoPE, SelfExtend, StreamingLLM
 from ordinate.position.rotary import (
@@ -56,7 +57,9 @@ __all__ = [
     "AxialRotary",
     "CoPE",
     "ContinuousWindowBias2D",
+    "ConvolutionalPosition",
     "DecomposedRelative",
+    "DepthwisePosition",
     "DisentangledRelative",
     "DualChunk",
     "ForgetGates",

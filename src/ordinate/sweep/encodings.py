@@ -201,6 +201,10 @@ def make(name: str, shape: Shape) -> list[nn.Module]:
 
     made_all = [build(spec) for spec in entry(name).specs(shape)]
     for one in made_all:
+        if hasattr(one, "mix"):
+            raise RefusedError(
+                "encoding", expected="one that fits a causal row", got=f"{name}, which looks ahead", hint="leave it out"
+            )
         if getattr(one, "axes", None) is not None:
             raise RefusedError("encoding", expected="positions in a row", got=f"{name}, over several axes", hint="leave it out")
     return made_all

@@ -95,6 +95,8 @@ def _inputs(case: Case, encoding: nn.Module) -> dict[str, Tensor]:
         inputs["query"], inputs["key"] = _numbers(*queries, start=0), _numbers(*tokens, start=math.prod(queries))
     elif rotates_heads(encoding):
         inputs["x"] = _numbers(*queries, start=0)
+    elif hasattr(encoding, "mix"):
+        inputs["x"] = _numbers(BATCH, len(case.positions), int(case.settings["dim"]), start=0)
     if adds_to_values(encoding):
         raw = _numbers(BATCH, heads, len(case.positions), len(keys), start=5) + 1.5
         inputs["weights"] = raw / raw.sum(-1, keepdim=True)
@@ -125,6 +127,8 @@ def _outputs(case: Case, encoding: Any, inputs: dict[str, Tensor]) -> dict[str, 
     elif rotates_queries_and_keys(encoding):
         outputs["rotated_query"] = encoding.rotate_query(inputs["query"], query_positions)
         outputs["rotated_key"] = encoding.rotate_key(inputs["key"], key_positions)
+    elif hasattr(encoding, "mix"):
+        outputs["mixed"] = encoding.mix(inputs["x"], query_positions)
     if biases_scores(encoding):
         content = (inputs["query"], inputs["key"]) if "query" in inputs else ()
         outputs["bias"] = encoding.bias(query_positions, key_positions, *content)
