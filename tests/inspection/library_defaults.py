@@ -43,7 +43,12 @@ NAMES = """
     expand mamba_d_state state_size mamba_d_conv conv_kernel mamba_n_heads mamba_num_heads n_mamba_heads mamba_n_groups
     mamba_ngroups n_groups ssm_state_size mamba_d_ssm mamba_d_head mamba_head_dim mamba_headdim conv_L_cache
     conv_kernel_size lru_width conv1d_width attention_hidden_size attn_temperature_tuning floor_scale attn_scale
-    log_scaling_n_floor log_scaling_alpha
+    log_scaling_n_floor log_scaling_alpha swa_head_dim d_rel rel_extent num_self_attention_heads
+    num_self_attends_per_block d_latents speech_encoder_layers speech_encoder_attention_heads t2u_encoder_layers
+    t2u_encoder_attention_heads t2u_decoder_layers t2u_decoder_attention_heads t2u_max_position_embeddings
+    resampler_depth resampler_n_heads resampler_head_dim projection_dim use_rotary_embedding loop_num_passes
+    loop_layer_index_start loop_layer_index_end seq_len use_positional_encoding mm_posemb_size mm_embed_dim
+    num_attention_layers num_blocks patch_embeds_hidden_size
 """
 KEYS = NAMES.split()
 

@@ -54,7 +54,8 @@ def _descend(
         child = family.parts.get(key) if family is not None else None
         if child is None and _is_open_clip(raw):
             child = "open_clip_vision" if name == "vision" else "open_clip_text"
-        parts += _descend(raw[key], f"{path}.{key}" if path else key, name, child, findings, depth + 1)
+        own = _descend(raw[key], f"{path}.{key}" if path else key, name, child, findings, depth + 1)
+        parts += [_one_side(part, key) for part in own]
     if role and not parts and not _holds_stack(raw, family):
         return []
     reads_text = any(part.name == "text" for part in parts)
@@ -71,10 +72,20 @@ def _descend(
     if not parts and family is not None and family.parts:
         for key, child in family.parts.items():
             if key in ROLES:
-                parts += _descend({}, f"{path}.{key}" if path else key, ROLES[key], child, findings, depth + 1)
+                own = _descend({}, f"{path}.{key}" if path else key, ROLES[key], child, findings, depth + 1)
+                parts += [_one_side(part, key) for part in own]
     if not parts:
         parts.append(_part(role or "text", raw, path, family, model_type, findings))
     return [_renamed(part, role) for part in parts]
+
+
+def _one_side(part: PartSource, key: str) -> PartSource:
+    """Of a family with an encoder and a decoder, a section called after one side holds that side alone."""
+    side = next((side for side in ("encoder", "decoder") if key.endswith(side)), "")
+    kept = tuple(stack for stack in part.family.stacks if stack.name == side)
+    if not kept or part.section.path.rsplit(".", 1)[-1] != key:
+        return part
+    return replace(part, family=replace(part.family, stacks=kept))
 
 
 def _renamed(part: PartSource, role: str) -> PartSource:

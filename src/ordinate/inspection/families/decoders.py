@@ -225,6 +225,7 @@ DECODERS: dict[str, Family] = {
     "ultrabert": encoder(rope(HALF), pattern=every((), 3), window_of=lambda width: 2 * width + 1),
     "dory": decoder(rope(HALF), pattern=by_index(lambda i, n: "mlp" if i % 2 else FULL if (i // 2 + 1) % 4 == 0 else SLIDING)),
     "step3p5": decoder(rope(HALF), attention=heads_by_window),
+    "moshi_depth": decoder(NOTHING, pattern=all_windowed),
     # a window decides who turns
     "afmoe": decoder(rope(HALF, rotates=only_windowed), pattern=every(("global_attn_every_n_layers",), 4)),
     "cohere2": decoder(rope(PAIRS, rotates=only_windowed), pattern=every(("sliding_window_pattern",), 4)),
@@ -265,6 +266,8 @@ DECODERS: dict[str, Family] = {
     ),
     # cross-attention layers between the others see an image, not positions
     "mllama_text_model": decoder(rope(HALF), pattern=at_indices("cross_attention_layers", "cross_attention", FULL)),
+    "gemma4_assistant": Family(parts={"text_config": "gemma4_text"}),
+    "nougat": Family(parts={"encoder": "donut-swin", "decoder": "mbart"}),
     # encoders that rotate
     **_alike(
         "eurobert esmc gte jina_embeddings_v3 dia_encoder qwen2_5_omni_dit lasr_encoder glmasr_encoder neucodec "

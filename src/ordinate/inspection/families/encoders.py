@@ -7,6 +7,7 @@ many are skipped: RoBERTa counts from 2 inside its `max_position_embeddings`, BA
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from ordinate.inspection.reader.heads import HEADS, multi_head
@@ -16,7 +17,7 @@ from ordinate.inspection.reader.rotary import RotaryRule, rope
 from ordinate.inspection.reader.row_types import Family, LayerGroup, Reader, Stack
 from ordinate.inspection.reader.score_encodings import alibi, buckets, disentangled, shaw, transformer_xl
 from ordinate.inspection.reader.section import Section
-from ordinate.inspection.records import Value
+from ordinate.inspection.records import Encoding, Value, unknown
 
 __all__ = ["ENCODERS"]
 
@@ -85,6 +86,20 @@ def _as_groups(key: str, wanted: bool) -> Callable[[Section], Value | None]:
 
 def _sinusoids(group: LayerGroup) -> bool:
     return bool(group.section.flag("sinusoidal_pos_embds", "sinusoidal_embeddings").value)
+
+
+def _clvp(group: LayerGroup) -> Encoding | None:
+    """CLVP turns max(projection_dim / (2 heads), 32) channels of queries, keys and values too."""
+    width, heads = group.section.width("projection_dim"), group.attention.num_heads
+    turned = unknown("projection_dim or the number of heads is unknown")
+    if width.known and heads.known:
+        formula = f"max({width.value} // (2 x {heads.value}), 32)"
+        turned = Value(max(width.value // (2 * heads.value), 32), "derived", formula)
+    encoding = rope(RotaryRule("half", fixed_base=10000.0))(group)
+    if encoding is None or encoding.rotation is None:
+        return encoding
+    rotation = replace(encoding.rotation, rotary_dim=turned)
+    return replace(encoding, rotation=rotation, spec=None, note="values turn as queries and keys do")
 
 
 BERT = encoder(
@@ -235,6 +250,21 @@ ENCODERS: dict[str, Family] = {
     "umt5": UMT5,
     "pix2struct_text_model": encoder(buckets(bidirectional=False), causal=True, claimed=()),
     "udop": pair((buckets(bidirectional=True), BOXES), (buckets(bidirectional=False),), claimed=()),
+    "pp_formulanet_text": encoder(
+        learned(*ROWS, extra=2, skipped=2), causal=True, layers=("decoder_layers",), attention=multi_head(DECODER_HEADS)
+    ),
+    "sam3_lite_text_text_model": encoder(learned(*ROWS)),
+    "tipsv2_text_model": encoder(sinusoidal("half", "tensor2tensor", limit=ROWS)),
+    "videoprism_text_model": encoder(sinusoidal("half", "vaswani", limit=ROWS)),
+    "perceiver": encoder(
+        learned(*ROWS, width=("d_model",)),
+        fixed("fourier", "input", "images, sound and video: Fourier features, or a trainable table, by preprocessor"),
+        attention=multi_head(("num_self_attention_heads",)),
+        layers=("num_self_attends_per_block",),
+        hidden=("d_latents",),
+    ),
+    "clvp_encoder": encoder(only_if(flagged("use_rotary_embedding"), _clvp), name="text"),
+    "clvp_decoder": encoder(learned(*ROWS), causal=True),
     "prophetnet": pair(
         (learned(*ROWS),), (learned(*ROWS), fixed("t5-bucket", "scores", "num_buckets and relative_max_distance, from queries"))
     ),

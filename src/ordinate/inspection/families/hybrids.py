@@ -6,6 +6,7 @@ Their attention layers rotate, or need not: a recurrence tells order by itself. 
 from __future__ import annotations
 
 from ordinate.inspection.families.decoders import HALF, NOTHING, decoder, only_windowed, unless_nulled
+from ordinate.inspection.reader.heads import heads_by_window
 from ordinate.inspection.reader.layer_kinds import at_indices, by_index, by_letters, every, periodic
 from ordinate.inspection.reader.rotary import RotaryRule, rope
 from ordinate.inspection.reader.row_types import Family, LayerGroup
@@ -13,6 +14,7 @@ from ordinate.inspection.reader.section import Section
 from ordinate.inspection.reader.states import (
     compressed_convolution,
     delta_rule,
+    four_convolutions,
     lightning,
     mamba,
     mamba2,
@@ -20,7 +22,8 @@ from ordinate.inspection.reader.states import (
     rwkv,
     short_convolution,
 )
-from ordinate.inspection.records import Value
+from ordinate.inspection.reader.temperatures import inkling_temperature
+from ordinate.inspection.records import Encoding, Value
 
 __all__ = ["HYBRIDS"]
 
@@ -55,6 +58,37 @@ def _zamba(section: Section, count: int) -> list[str]:
 def _alike(names: str, family: Family) -> dict[str, Family]:
     return dict.fromkeys(names.split(), family)
 
+
+def _by_distance(group: LayerGroup) -> Encoding:
+    """Inkling: each token mixes `d_rel` learned profiles into a bias for each distance back, nothing past the last."""
+    reach = group.section.integer("sliding_window_size" if group.kind == "hybrid_sliding" else "rel_extent")
+    profiles = group.section.width("d_rel")
+    settings = {"distances": reach, "profiles": profiles}
+    if reach.known and profiles.known and group.indices:
+        formula = f"{len(group.indices)} layers x {profiles.value} profiles x {reach.value} distances"
+        settings["parameters"] = Value(len(group.indices) * profiles.value * reach.value, "derived", formula)
+    note = "each token mixes learned profiles into a bias for each distance; none beyond the last"
+    return Encoding(Value("learned", "family", group.origin), "scores", settings=settings, note=note)
+
+
+def _inkling(index: int, count: int) -> str:
+    return "hybrid_sliding" if (index + 1) % 6 else "hybrid"
+
+
+def _inkling_layers(section: Section, count: int) -> list[str]:
+    listed = section.numbers("local_layer_ids")
+    local = {int(index) for index in listed.value} if listed.known else None
+    return [_inkling(i, count) if local is None else "hybrid_sliding" if i in local else "hybrid" for i in range(count)]
+
+
+INKLING = decoder(
+    _by_distance,
+    pattern=_inkling_layers,
+    attention=heads_by_window,
+    state=four_convolutions,
+    stateful=("hybrid", "hybrid_sliding"),
+    temperature=inkling_temperature,
+)
 
 BAMBA = at_indices("attn_layer_indices", FULL, LINEAR, without=LINEAR)
 
@@ -104,5 +138,6 @@ HYBRIDS: dict[str, Family] = {
     **_alike("mamba falcon_mamba", decoder(NOTHING, pattern=by_index(lambda i, n: LINEAR), claimed=(), state=mamba)),
     "mamba2": decoder(NOTHING, pattern=by_index(lambda i, n: LINEAR), claimed=(), state=mamba2),
     "rwkv": decoder(NOTHING, pattern=by_index(lambda i, n: LINEAR), claimed=(), state=rwkv),
+    **_alike("inkling_text inkling2_text inkling2_loop_text", INKLING),
     "xlstm": decoder(NOTHING, pattern=by_index(lambda i, n: LINEAR), claimed=()),
 }

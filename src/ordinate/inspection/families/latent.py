@@ -86,6 +86,53 @@ def _compressed_heads(section: Section, kind: str, hidden_size: Value) -> Attent
     return replace(usual, cached_width=kept, state_width=plain)
 
 
+def _dots(section: Section, kind: str) -> Section:
+    """dots3: layers with a window have heads and a latent of their own (`per_layer_config`, or `swa_...` in older files)."""
+    if kind != SLIDING:
+        return section
+    layers = section.raw.get("per_layer_config")
+    listed = [one for one in layers.values() if isinstance(one, dict)] if isinstance(layers, dict) else []
+    own = {key: section.raw.get(f"swa_{key}", value) for key, value in DOTS_WINDOWED.items()}
+    own["qk_rope_head_dim"] = section.raw.get("swa_qk_rope_head_dim")
+    for one in listed:
+        own |= {key: one[key] for key in own if key in one}
+    if own["qk_rope_head_dim"] is None and all(type(own[key]) is int for key in ("head_dim", "qk_nope_head_dim")):
+        own["qk_rope_head_dim"] = own["head_dim"] - own["qk_nope_head_dim"]
+    own["head_dim"] = None
+    return replace(section, raw={**section.raw, **own})
+
+
+DOTS_WINDOWED = {
+    "num_attention_heads": 64,
+    "num_key_value_heads": 64,
+    "kv_lora_rank": 1024,
+    "head_dim": 256,
+    "qk_nope_head_dim": 192,
+    "v_head_dim": 128,
+}
+"""Dots3NoteTextConfig's own defaults for layers with a window."""
+
+
+def _dots_heads(section: Section, kind: str, hidden_size: Value) -> Attention:
+    return latent(indexer=kind == "indexed_attention")(_dots(section, kind), kind, hidden_size)
+
+
+def _dots_rope(group: LayerGroup) -> Encoding | None:
+    rule = RotaryRule("interleaved", slice_key="qk_rope_head_dim", local_base=("swa_rope_theta",))
+    return rope(rule)(replace(group, section=_dots(group.section, group.kind)))
+
+
+def _dots_layers(section: Section, count: int) -> list[str]:
+    windows = section.raw.get("use_sliding_window", True) is not False
+    return [SLIDING if windows and i > 1 and i % 4 != 1 else "full_attention" for i in range(count)]
+
+
+def _dots_indexed(section: Section, kinds: list[str]) -> list[str]:
+    """Older files call layers with an indexer "full_attention"; newer ones, known by `per_layer_config`, say what they are."""
+    indexed = section.raw.get("use_dsa", "per_layer_config" not in section.raw) is not False
+    return ["indexed_attention" if indexed and kind == "full_attention" else kind for kind in kinds]
+
+
 def _alike(names: str, family: Family) -> dict[str, Family]:
     return dict.fromkeys(names.split(), family)
 
@@ -114,6 +161,9 @@ LATENT: dict[str, Family] = {
     "glm5_next_text": decoder(NOTHING, attention=latent(), state=kimi_delta()),
     "mistral_large4_text": decoder(
         rope(PAIRS, rotates=rotating_flag), attention=latent(indexer=True), pattern=INDEXED, mark=by_no_rope_layers
+    ),
+    "dots3_note_text": replace(
+        decoder(_dots_rope, attention=_dots_heads, pattern=_dots_layers, mark=_dots_indexed), defaults={"sliding_window": 512}
     ),
     "deepseek_v4": decoder(_compressing, pattern=_ratios, attention=_compressed_heads),
 }

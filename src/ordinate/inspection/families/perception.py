@@ -17,7 +17,7 @@ from ordinate.inspection.families.encoders import (
     only_if,
 )
 from ordinate.inspection.reader.heads import multi_head
-from ordinate.inspection.reader.input_encodings import fixed, image_table
+from ordinate.inspection.reader.input_encodings import fixed, image_table, learned_axes
 from ordinate.inspection.reader.layer_kinds import at_indices
 from ordinate.inspection.reader.rotary import RotaryRule, rope
 from ordinate.inspection.reader.row_types import Family, Reader, Stack
@@ -52,6 +52,7 @@ NO_POSITIONS = tower(
     attention=NO_HEADS,
 )
 GRID = fixed("learned", "input", "a learned table over a grid that the code resizes")
+UNPLACED = fixed("none", "nowhere", "no position encoding of its own")
 QUERIES = fixed("learned", "queries and keys", "learned object queries in the decoder")
 SINES = fixed("sinusoidal", "queries and keys", "sines of height and width, added to the queries and keys of the encoder")
 
@@ -172,7 +173,10 @@ PERCEPTION: dict[str, Family] = {
         "resnet regnet convnext convnextv2 bit efficientnet mobilenet_v1 mobilenet_v2 dinov3_convnext hgnet_v2 poolformer "
         "focalnet swiftformer rt_detr_resnet superpoint textnet dac encodec univnet "
         "pp_lcnet pp_lcnet_v3 pp_lcnet_v4 uvdoc uvdoc_backbone speecht5_hifigan fastspeech2_conformer_hifigan segformer "
-        "qwen2_5_omni_bigvgan glpn cvt pvt_v2 mobilevit mobilevitv2",
+        "qwen2_5_omni_bigvgan glpn cvt pvt_v2 mobilevit mobilevitv2 align_vision_model apertus1p5_vision_tokenizer "
+        "chameleon_vqgan emu3_vqgan janus_vqgan glm_image_vqmodel flava_image_codebook muse_spark_audio sapiens2_head "
+        "vibevoice_acoustic_tokenizer vibevoice_acoustic_tokenizer_encoder vibevoice_acoustic_tokenizer_decoder wavtokenizer "
+        "wavtokenizer_encoder",
         NO_POSITIONS,
     ),
     "levit": tower(
@@ -193,4 +197,64 @@ PERCEPTION: dict[str, Family] = {
         "edgetam_video_prompt_encoder sam3_tracker_prompt_encoder sam3_tracker_video_prompt_encoder",
         tower(fixed("fourier", "input", "sines of random projections of a point's coordinates"), layers=(), attention=NO_HEADS),
     ),
+    **_alike(
+        "sam_mask_decoder sam_hq_mask_decoder sam2_mask_decoder sam2_video_mask_decoder edgetam_mask_decoder "
+        "edgetam_video_mask_decoder sam3_tracker_mask_decoder sam3_tracker_video_mask_decoder",
+        tower(fixed("fourier", "queries and keys", "the encodings of prompts and image join queries and keys in each layer")),
+    ),
+    **_alike("sam3_detr_encoder sam3_lite_text_detr_encoder", tower(SINES)),
+    **_alike(
+        "sam3_detr_decoder sam3_lite_text_detr_decoder",
+        tower(
+            fixed("sinusoidal", "queries and keys", "sines of each query's box, through a small network"),
+            fixed("learned", "scores", "a small network of the logarithm of displacements from the edges of each query's box"),
+        ),
+    ),
+    **_alike(
+        "sam3_geometry_encoder sam3_lite_text_geometry_encoder",
+        tower(fixed("sinusoidal", "input", "sines of the box's centre, before a projection")),
+    ),
+    **_alike("sam3_mask_decoder sam3_lite_text_mask_decoder", tower(UNPLACED, layers=())),
+    **_alike("flava_multimodal_model molmo2_adapter vibevoice_diffusion", tower(UNPLACED)),
+    **_alike("gemma4_unified_audio inkling_audio", tower(UNPLACED, layers=(), hidden=(), attention=NO_HEADS)),
+    "inkling_vision": tower(
+        fixed("none", "nowhere", "patches are folded into channels, layer by layer: no position encoding"), attention=NO_HEADS
+    ),
+    **_alike(
+        "idefics2_perceiver idefics_perciever",
+        tower(
+            UNPLACED,
+            layers=("resampler_depth",),
+            attention=multi_head(("resampler_n_heads",), head_dim=("resampler_head_dim",)),
+        ),
+    ),
+    "gemma4_unified_vision": tower(
+        learned_axes("mm_posemb_size", note="a table for each axis, the two rows of a patch summed"),
+        layers=(),
+        hidden=("mm_embed_dim",),
+        attention=NO_HEADS,
+    ),
+    "pix2struct_vision_model": tower(learned_axes("seq_len", note="tables of rows and columns of patches, summed")),
+    "florence_vision": tower(
+        fixed("conv", "input", "depthwise convolutions between the stages tell neighbours"),
+        learned_axes("max_position_embeddings", note="tables of rows and columns, half of the channels each"),
+        fixed("sinusoidal", "input", "sines of the frame (max_temporal_embeddings)"),
+        layers=(),
+        hidden=(),
+        attention=NO_HEADS,
+    ),
+    "efficientloftr": tower(
+        fixed(
+            "rope2d",
+            "queries and keys",
+            "the whole stream turns in pairs before it is split into heads, by row and column in turn; partial_rotary_factor "
+            "(4) times the width of a head gives the frequencies",
+        ),
+        layers=("num_attention_layers",),
+    ),
+    **_alike(
+        "timm_backbone timm_wrapper",
+        Family(unknown="timm builds the network that the file names (backbone, architecture); its code is not transformers'"),
+    ),
+    "gemma3n_vision": Family(unknown="timm builds the network that `architecture` names; its code is not transformers'"),
 }

@@ -6,13 +6,13 @@ Rows were read in the modeling files of transformers 5.24.
 from __future__ import annotations
 
 from ordinate.inspection.families.encoders import DECODER_HEADS, ENCODER_HEADS, ENCODER_LAYERS, flagged, named, only_if
-from ordinate.inspection.families.perception import tower
+from ordinate.inspection.families.perception import NO_HEADS, tower
 from ordinate.inspection.reader.heads import multi_head
 from ordinate.inspection.reader.input_encodings import convolution, fixed, learned, sinusoidal
 from ordinate.inspection.reader.layer_kinds import all_windowed
 from ordinate.inspection.reader.rotary import RotaryRule, rope
-from ordinate.inspection.reader.row_types import Family, Stack
-from ordinate.inspection.reader.score_encodings import buckets, disentangled, shaw, transformer_xl
+from ordinate.inspection.reader.row_types import Family, Reader, Stack
+from ordinate.inspection.reader.score_encodings import buckets, disentangled, image_bias, shaw, transformer_xl
 
 __all__ = ["SOUND"]
 
@@ -31,6 +31,25 @@ WHISPER_ENCODER = tower(
 RELATIVE = fixed("transformer-xl", "scores", "sinusoids of the distance, projected and met by queries")
 CLIPPED = fixed("shaw", "scores", "a learned vector for each clipped distance inside a block")
 MOONSHINE = RotaryRule("interleaved", share=0.9)
+
+SEAMLESS_TEXT = tuple(
+    Stack(
+        (sinusoidal("half", "tensor2tensor", offset=1, limit=(f"{prefix}max_position_embeddings",)),),
+        f"{prefix.replace('_', ' ')}{side}",
+        attention=multi_head((f"{prefix}{side}_attention_heads",)),
+        layers=(f"{prefix}{side}_layers",),
+        causal=side == "decoder" and not prefix,
+    )
+    for prefix in ("", "t2u_")
+    for side in ("encoder", "decoder")
+)
+"""Text in, text out, and from text to units of speech; positions count from the padding's index, 0, plus one."""
+
+
+def _seamless_speech(*readers: Reader) -> Stack:
+    heads = multi_head(("speech_encoder_attention_heads",))
+    return Stack(readers, "speech encoder", attention=heads, layers=("speech_encoder_layers",), claimed=())
+
 
 SOUND: dict[str, Family] = {
     **_alike("granite_speech_encoder granite_speech_plus_encoder", tower(CLIPPED, name="audio")),
@@ -115,7 +134,73 @@ SOUND: dict[str, Family] = {
         name="time series",
         layers=("num_hidden_layers",),
     ),
+    "patchtsmixer": tower(
+        only_if(
+            flagged("use_positional_encoding"),
+            fixed("sinusoidal", "input", "sines over patches, or a random table where positional_encoding_type says so"),
+        ),
+        only_if(flagged("use_positional_encoding", False), fixed("none", "nowhere", "patches are mixed by fixed matrices")),
+        name="time series",
+        layers=("num_layers",),
+    ),
     "seamless_m4t": Family(
-        unknown="its speech and text stacks encode position in different ways that the row does not tell apart"
+        (
+            _seamless_speech(
+                transformer_xl("interleaved", when=named("relative", key="position_embeddings_type", default="relative")),
+                only_if(named("rotary", key="position_embeddings_type", default="relative"), rope(RotaryRule("half"))),
+            ),
+            *SEAMLESS_TEXT,
+        ),
+        name="speech",
+    ),
+    "seamless_m4t_v2": Family(
+        (
+            _seamless_speech(
+                shaw(
+                    left=("left_max_position_embeddings",),
+                    right=("right_max_position_embeddings",),
+                    when=named("relative_key", key="position_embeddings_type", default="relative_key"),
+                ),
+            ),
+            *SEAMLESS_TEXT,
+        ),
+        name="speech",
+    ),
+    "clap_audio_model": tower(
+        image_bias(), name="audio", hidden=("patch_embeds_hidden_size", "hidden_size"), layers=(), attention=NO_HEADS
+    ),
+    "fastspeech2_conformer": Family(
+        tuple(
+            Stack(
+                (transformer_xl("interleaved"),),
+                side,
+                attention=multi_head((f"{side}_num_attention_heads",)),
+                layers=(f"{side}_layers",),
+                claimed=(),
+            )
+            for side in ("encoder", "decoder")
+        ),
+        name="speech",
+    ),
+    "fun_asr_nano_encoder": tower(
+        fixed(
+            "sinusoidal",
+            "input",
+            "sines of the frame, counted from 1, over num_mel_bins x num_stacked_frames channels; in each layer a depthwise "
+            "convolution over fsmn_kernel_size neighbours beside attention",
+        ),
+        name="audio",
+    ),
+    "granite_speech5_encoder": tower(
+        fixed("shaw", "scores", "a learned vector for each distance inside a block, clipped at context_size"), name="audio"
+    ),
+    "moonshine_streaming_encoder": tower(
+        fixed("none", "nowhere", "no position encoding: a window for each layer (sliding_windows) and convolutions before it"),
+        name="audio",
+    ),
+    "phi4_multimodal_audio": tower(
+        fixed("learned", "scores", "a number for each head and distance, clipped at bias_max_distance, shared by all layers"),
+        name="audio",
+        layers=("num_blocks",),
     ),
 }

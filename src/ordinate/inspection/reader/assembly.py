@@ -15,6 +15,7 @@ __all__ = ["assemble"]
 
 FULL = "full_attention"
 LAYERS_LIMIT = 10_000
+PASSES_LIMIT = 100
 
 
 def assemble(source: PartSource, top: Section) -> Part:
@@ -41,7 +42,8 @@ def assemble(source: PartSource, top: Section) -> Part:
         kinds = _layers(section, family, stack, count, width, reach, trained, dtype)
         layers += kinds
         if stack.causal:
-            caching += [kind for kind in _without_sharers(section, kinds, count) if _keeps(kind)]
+            kept = _without_sharers(section, kinds, count)
+            caching += [_once_a_pass(section, kind) for kind in kept if _keeps(kind)]
     layers.sort(key=_standing)
     cache = cache_of(caching, dtype, claimed)
     return Part(
@@ -64,6 +66,17 @@ def _without_sharers(section: Section, kinds: list[LayerKind], count: Value) -> 
         return kinds
     own = [replace(kind, indices=tuple(i for i in kind.indices if i < count.value - sharing.value)) for kind in kinds]
     return [kind for kind in own if kind.indices]
+
+
+def _once_a_pass(section: Section, kind: LayerKind) -> LayerKind:
+    """Layers that run several times keep a cache for each pass (`loop_num_passes`, Ouro's `total_ut_steps`)."""
+    looped = section.integer("loop_num_passes")
+    passes = looped if looped.known else section.integer("total_ut_steps")
+    if not passes.known or passes.value > PASSES_LIMIT:
+        return kind
+    first, last = section.integer("loop_layer_index_start", least=0), section.integer("loop_layer_index_end", least=0)
+    inside = [i for i in kind.indices if not looped.known or (first.value or 0) <= i < (last.value or 0)]
+    return replace(kind, indices=kind.indices + tuple(inside) * (passes.value - 1))
 
 
 def _keeps(layer: LayerKind) -> bool:

@@ -119,9 +119,9 @@ def _sort(num_heads: Value, num_kv_heads: Value) -> Value:
 
 
 def heads_by_window(section: Section, kind: str, hidden_size: Value) -> Attention:
-    """Plain heads, where layers with a window have heads of their own (MiMo: `swa_...`; Step 3.5)."""
+    """Plain heads, where layers with a window have heads of their own (MiMo and Inkling: `swa_...`; Step 3.5)."""
     usual = multi_head()(section, kind, hidden_size)
-    if not kind.startswith("sliding"):
+    if not kind.startswith(("sliding", "hybrid_sliding")):
         return usual
     keys = {
         "num_attention_heads": ("swa_num_attention_heads", "num_sliding_attention_heads"),

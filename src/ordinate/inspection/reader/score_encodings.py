@@ -265,7 +265,7 @@ def image_bias(*, window: tuple[str, ...] = ("window_size",), when: Condition = 
         if width.known:
             table = (2 * width.value - 1) ** 2
             settings["displacements"] = Value(table, "derived", f"(2 x {width.value} - 1)^2")
-            heads, depths = group.section.numbers("num_heads"), group.section.numbers("depths")
+            heads, depths = group.section.numbers("num_heads", "num_attention_heads"), group.section.numbers("depths")
             if heads.known and depths.known and len(heads.value) == len(depths.value):
                 pairs = sum(int(head) * int(depth) for head, depth in zip(heads.value, depths.value, strict=True))
                 formula = f"{table} displacements x {pairs} heads over all layers"

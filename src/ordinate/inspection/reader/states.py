@@ -20,6 +20,7 @@ __all__ = [
     "StateReader",
     "compressed_convolution",
     "delta_rule",
+    "four_convolutions",
     "kimi_delta",
     "lightning",
     "mamba",
@@ -152,6 +153,17 @@ def compressed_convolution(section: Section, kind: str, hidden_size: Value) -> S
         return lack
     numbers = 2 * (heads.value + groups.value) * head.value + groups.value * head.value // 2
     return State(numbers, 0, f"2 x ({heads.value} + {groups.value} heads) x {head.value} + {groups.value} x {head.value} / 2")
+
+
+def four_convolutions(section: Section, kind: str, hidden_size: Value) -> State | str:
+    """Inkling: the last columns of keys, values and, twice, the stream, all in float32."""
+    prefix = "swa_" if kind == "hybrid_sliding" else ""
+    groups, head = section.width(f"{prefix}num_key_value_heads"), section.width(f"{prefix}head_dim")
+    kernel = section.width("conv_kernel_size", "sconv_kernel_size")
+    if lack := _missing(num_key_value_heads=groups, head_dim=head, conv_kernel_size=kernel, hidden_size=hidden_size):
+        return lack
+    formula = f"(2 x {groups.value} heads x {head.value} + 2 x {hidden_size.value}) x {kernel.value} in float32"
+    return State(0, 2 * (groups.value * head.value + hidden_size.value) * kernel.value, formula)
 
 
 def recurrent_gemma(section: Section, kind: str, hidden_size: Value) -> State | str:

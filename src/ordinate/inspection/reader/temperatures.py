@@ -59,6 +59,6 @@ def logn_temperature(section: Section, kind: str) -> Value | None:
 def inkling_temperature(section: Section, kind: str) -> Value | None:
     """1 + alpha ln(max(1, (p + 1) / floor)) in layers without a window."""
     floor, alpha = section.number("log_scaling_n_floor", above=0), section.number("log_scaling_alpha")
-    if not floor.known or not alpha.known or kind.startswith("sliding"):
+    if not floor.known or not alpha.known or kind in ("sliding_attention", "hybrid_sliding"):
         return None
     return Value(f"1 + {alpha.value:g} ln(max(1, (p + 1) / {floor.value:g}))", floor.source, floor.detail)
