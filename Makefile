@@ -4,7 +4,7 @@ PYTHON ?= python3
 PIP := .venv/bin/python -m pip --disable-pip-version-check install --no-compile --quiet --constraint constraints.txt
 SETTINGS := pyproject.toml constraints.txt Makefile
 
-.PHONY: lab test test-slow check format bench clean
+.PHONY: lab test test-slow check docs format bench clean
 
 # larger data that the claims can use, where they lie beside the repository; without them the claims run on embedded data
 DATA := $(if $(wildcard ../shared/data),--data ../shared/data)
@@ -24,6 +24,11 @@ check: .venv/installed-for-tests
 	.venv/bin/ruff check .
 	.venv/bin/mypy
 
+# the documentation site, with a warning an error; then its links, its search and that it fetches nothing
+docs: .venv/installed-for-tests
+	.venv/bin/python -m sphinx -q -W --keep-going -j auto -b html docs build/site
+	ORDINATE_SITE=build/site .venv/bin/python -m pytest -q -m slow tests/test_site.py
+
 bench: .venv/installed-for-tests
 	for name in rotation decode bias_memory generation prefill relative_scores reservoir_steps reservoir_tasks logic_training logic_inference \
 		sweep_step; do .venv/bin/python -W ignore bench/$$name.py || exit 1; done
@@ -42,7 +47,7 @@ format: .venv/installed-for-tests
 
 # timm and torchlogix go in without their dependencies: they ask for torchvision, which has no build for this torch
 .venv/installed-for-tests: .venv/installed
-	$(PIP) --editable '.[test,oracles]'
+	$(PIP) --editable '.[test,docs,oracles]'
 	$(PIP) --no-deps timm torchlogix
 	touch $@
 
