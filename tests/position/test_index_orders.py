@@ -39,6 +39,25 @@ def test_zigzag_gives_every_rank_the_same_causal_work(size, world_size):
     assert len(work) == 1
 
 
+@given(
+    sizes=st.lists(st.integers(0, 3), max_size=4), world_size=st.integers(1, 4), zigzag=st.booleans(), batch=st.integers(1, 2)
+)
+def test_shards_by_document_are_put_back_and_share_the_work_of_each(sizes, world_size, zigzag, batch):
+    lengths = [size * world_size * 2 for size in sizes]
+    positions = indices.on_every_axis(indices.from_lengths(lengths).repeat(batch, 1), 3)
+    shards = [indices.shard(positions, rank, world_size, zigzag, lengths=lengths) for rank in range(world_size)]
+    order = indices.unshard(sum(lengths), world_size, zigzag, lengths=lengths)
+    assert torch.equal(torch.cat(shards, dim=1)[:, order], positions)
+    if zigzag:
+        assert len({int((part[0, :, 0] + 1).sum()) for part in shards}) == 1
+
+
+def test_axes_stay_together_in_a_shard():
+    positions = indices.grid(4, 3)
+    assert torch.equal(indices.shard(positions, 1, 2, axes=True), positions[6:])
+    assert torch.equal(indices.shard(positions.repeat(2, 1, 1), 1, 2), positions[6:].repeat(2, 1, 1))
+
+
 @pytest.mark.parametrize("zigzag", [False, True])
 @pytest.mark.parametrize(
     "encoding",
@@ -65,7 +84,9 @@ def test_attention_of_shards_put_together_is_attention_of_the_whole(encoding, zi
         (lambda: indices.shard(torch.arange(9), 3, 3), ArgumentError, "rank: expected a rank below world_size .3., got 3"),
         (lambda: indices.shard(torch.arange(9), -1, 3), ArgumentError, "rank: expected an integer of at least 0"),
         (lambda: indices.shard(torch.arange(9), 0, 0), ArgumentError, "world_size: expected an integer of at least 1"),
-        (lambda: indices.shard(torch.zeros(1, 2, 3), 0, 1), ShapeError, "positions"),
+        (lambda: indices.shard(torch.zeros(1, 2, 3, 4), 0, 1), ShapeError, "positions"),
+        (lambda: indices.shard(torch.arange(8), 0, 2, lengths=[4, 2]), ArgumentError, "sum to the 8 tokens"),
+        (lambda: indices.shard(torch.arange(8), 0, 2, zigzag=True, lengths=[6, 2]), ArgumentError, "lengths: .*divides by 4"),
         (lambda: indices.unshard(9, 2), ArgumentError, "divides by 2"),
         (lambda: indices.randomised(5, 4, generator=0), ArgumentError, "max_length: expected at least length .5., got 4"),
         (lambda: indices.randomised(5, 9, generator=None), ArgumentTypeError, "a torch.Generator or a seed, got NoneType"),

@@ -52,6 +52,14 @@ def test_empty_documents_and_empty_rows_have_no_positions():
     assert indices.from_cumulative([0]).shape == (0,)
 
 
+@given(st.lists(st.lists(st.integers(-2, 2), min_size=5, max_size=5), min_size=1, max_size=3))
+def test_documents_in_any_order_count_their_own_tokens(rows):
+    expected = [[row[:place].count(owner) for place, owner in enumerate(row)] for row in rows]
+    assert indices.from_documents(torch.tensor(rows)).tolist() == expected
+    assert indices.from_documents(torch.tensor(rows[0])).tolist() == expected[0]
+    assert indices.from_documents(torch.zeros(2, 0, dtype=torch.int32)).shape == (2, 0)
+
+
 @given(st.lists(st.integers(0, 9), max_size=8))
 def test_packing_is_the_rows_end_to_end(lengths):
     rows = [position for length in lengths for position in range(length)]

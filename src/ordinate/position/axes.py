@@ -29,6 +29,7 @@ __all__ = [
     "multimodal",
     "on_every_axis",
     "padded",
+    "patch_positions",
     "reading_order",
     "text_and_image",
 ]
@@ -168,7 +169,7 @@ def multimodal(
             check_integer("parts", part, minimum=0)
             row = torch.arange(part, device=device).unsqueeze(-1).expand(-1, 3)
         else:
-            row = _patches(part, spatial_merge, tokens_per_second, device)
+            row = patch_positions(part, spatial_merge, tokens_per_second, device)
         rows.append(row + start)
         start += int(row.max()) + 1 if row.numel() else 0
     return torch.cat(rows)
@@ -330,18 +331,20 @@ def check_coordinates(coordinates: str) -> None:
         )
 
 
-def _patches(part: object, merge: int, tokens_per_second: float | None, device: torch.device | str | None) -> Tensor:
-    """Positions [T, 3] of one image or video whose first patch stands at 0."""
+def patch_positions(
+    part: object, merge: int, tokens_per_second: float | None, device: torch.device | str | None, name: str = "parts"
+) -> Tensor:
+    """Positions [T, 3] of one image or video whose first patch stands at 0; `name` is the argument that errors speak of."""
     if not isinstance(part, tuple | list) or len(part) not in (3, 4):
         raise ArgumentTypeError(
-            "parts",
+            name,
             expected="a number of text tokens, or Grid(frames, height, width) with or without seconds per frame",
             got=part if isinstance(part, tuple | list) else type(part).__name__,
             hint="an image is Grid(1, height, width)",
         )
     frames, height, width, seconds = Grid(*part)
-    _check_sides("parts", (frames, height, width))
-    _check_merge("parts", (height, width), merge)
+    _check_sides(name, (frames, height, width))
+    _check_merge(name, (height, width), merge)
     patches = grid(frames, height // merge, width // merge, device=device)
     if seconds is None:
         return patches
@@ -353,9 +356,10 @@ def _patches(part: object, merge: int, tokens_per_second: float | None, device: 
             hint="take it from vision_config, or drop the seconds (Qwen2-VL counts frames)",
         )
     if not (math.isfinite(seconds) and seconds >= 0):
-        raise ArgumentError("parts", expected="seconds per frame, 0 or more", got=seconds, hint="temporal_patch_size / fps")
-    # 2/30 of a second is no float: without the guard frame 15 could fall just below its whole number
-    times = (torch.arange(frames, dtype=torch.float64) * (seconds * tokens_per_second) + 1e-9).floor().long()
+        raise ArgumentError(name, expected="seconds per frame, 0 or more", got=seconds, hint="temporal_patch_size / fps")
+    # 2/3 of a second is no float: without the guard, of float32's rounding too, frame 15 could fall just below its whole number
+    times = torch.arange(frames, dtype=torch.float64) * (seconds * tokens_per_second)
+    times = (times * (1 + 2**-22) + 1e-9).floor().long()
     return torch.cat((times.to(patches)[patches[:, :1]], patches[:, 1:]), dim=-1)
 
 

@@ -7,6 +7,9 @@ mask, as in Llama 3's context parallelism (Llama team 2024, arXiv 2407.21783, se
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import accumulate
+
 import torch
 from torch import Tensor
 
@@ -17,56 +20,75 @@ from ordinate.shapes import check_shape
 __all__ = ["in_cache", "randomised", "shard", "unshard"]
 
 
-def shard(positions: Tensor, rank: int, world_size: int, zigzag: bool = False) -> Tensor:
+def shard(
+    positions: Tensor,
+    rank: int,
+    world_size: int,
+    zigzag: bool = False,
+    *,
+    lengths: Sequence[int] | Tensor | None = None,
+    axes: bool = False,
+) -> Tensor:
     """The positions of the tokens that one rank of a context-parallel group holds.
 
     Plain: the rank-th of `world_size` equal stretches. Zig-zag: stretches `rank` and `2 world_size - 1 - rank` of
-    2 world_size, so that under a causal mask every rank has equal work.
+    2 world_size, so that under a causal mask every rank has equal work. With `lengths` every packed document is cut so for
+    itself, which keeps that balance where documents do not see each other.
 
     Args:
-        positions: [T] or [B, T]; T divides by world_size, by 2 world_size in zig-zag.
+        positions: [T] or [B, T], with axes [T, A] or [B, T, A]; T, or each length, divides by world_size, by 2 world_size in
+            zig-zag. Anything else that has its tokens there (ids, labels) is cut in the same way.
         rank: 0 to world_size - 1.
         world_size: ranks that share the context.
         zigzag: which order.
+        lengths: tokens of each packed document, the same in every row; their sum is T.
+        axes: whether two axes are [T, A] and not [B, T]; three are [B, T, A] in any case.
 
     Returns:
-        [T / world_size] or [B, T / world_size]: positions as they were, so encodings and masks need to know nothing.
+        [T / world_size] or [B, T / world_size], axes as they were: positions as they were, so encodings and masks need to know
+        nothing.
 
     Raises:
-        ArgumentError: a rank outside the group, a length that does not divide.
+        ArgumentError: a rank outside the group, a length that does not divide, lengths of another sum.
 
     >>> shard(torch.arange(8), 0, 2), shard(torch.arange(8), 0, 2, zigzag=True)
     (tensor([0, 1, 2, 3]), tensor([0, 1, 6, 7]))
+    >>> shard(torch.tensor([0, 1, 2, 3, 0, 1, 2, 3]), 0, 2, zigzag=True, lengths=[4, 4])
+    tensor([0, 3, 0, 3])
     """
-    check_shape("positions", positions, "T | B T")
+    check_shape("positions", positions, "T A" if axes and positions.ndim == 2 else "T | B T | B T A")
+    tokens = -1 if positions.ndim == 1 or (positions.ndim == 2 and not axes) else -2
     check_integer("rank", rank, minimum=0)
-    stretches = _stretches(positions.shape[-1], world_size, zigzag)
+    length = positions.shape[tokens]
+    stretches = _stretches(length, world_size, zigzag, lengths)
     if rank >= world_size:
         raise ArgumentError(
             "rank", expected=f"a rank below world_size ({world_size})", got=rank, hint="ranks are counted from 0"
         )
-    return torch.cat([positions[..., start:stop] for start, stop in stretches[rank]], dim=-1)
+    pieces = [positions.narrow(tokens, start, stop - start) for start, stop in stretches[rank]]
+    return torch.cat(pieces, dim=tokens) if pieces else positions.narrow(tokens, 0, 0)
 
 
-def unshard(length: int, world_size: int, zigzag: bool = False) -> Tensor:
+def unshard(length: int, world_size: int, zigzag: bool = False, *, lengths: Sequence[int] | Tensor | None = None) -> Tensor:
     """The order that puts shards, joined by rank, back into the row: int64 [length].
 
     `torch.cat(shards, dim)` indexed with it along `dim` is the whole, of positions or of anything else sharded so.
 
     Args:
         length: tokens of the whole row.
-        world_size, zigzag: as in `shard`.
+        world_size, zigzag, lengths: as in `shard`.
 
     Raises:
-        ArgumentError: a length that does not divide.
+        ArgumentError: a length that does not divide, lengths of another sum.
 
     >>> joined = torch.cat([shard(torch.arange(8), rank, 2, zigzag=True) for rank in range(2)])
     >>> joined, joined[unshard(8, 2, zigzag=True)]
     (tensor([0, 1, 6, 7, 2, 3, 4, 5]), tensor([0, 1, 2, 3, 4, 5, 6, 7]))
     """
     check_integer("length", length, minimum=0)
-    pieces = [torch.arange(start, stop) for of_rank in _stretches(length, world_size, zigzag) for start, stop in of_rank]
-    return torch.cat(pieces).argsort()
+    stretches = _stretches(length, world_size, zigzag, lengths)
+    pieces = [torch.arange(start, stop) for of_rank in stretches for start, stop in of_rank]
+    return torch.cat(pieces).argsort() if pieces else torch.zeros(0, dtype=torch.int64)
 
 
 def randomised(
@@ -151,17 +173,30 @@ def in_cache(length: int, *, sinks: int, window: int, device: torch.device | str
     return torch.where(places < sinks, places, places + (length - places.numel())), places
 
 
-def _stretches(length: int, world_size: int, zigzag: bool) -> list[list[tuple[int, int]]]:
-    """For each rank the stretches of the row that it holds."""
+def _stretches(
+    length: int, world_size: int, zigzag: bool, lengths: Sequence[int] | Tensor | None
+) -> list[list[tuple[int, int]]]:
+    """For each rank the stretches of the row that it holds, document after document."""
     check_integer("world_size", world_size, minimum=1)
+    documents = [length] if lengths is None else [int(one) for one in lengths]
+    if sum(documents) != length or min(documents, default=0) < 0:
+        raise ArgumentError("lengths", expected=f"lengths of 0 or more that sum to the {length} tokens", got=documents)
     pieces = 2 * world_size if zigzag else world_size
-    if length % pieces:
-        raise ArgumentError(
-            "positions",
-            expected=f"a number of tokens that divides by {pieces} ({'2 x ' if zigzag else ''}world_size)",
-            got=length,
-            hint="pad the row and hide the padding with ordinate.attention.Padding",
-        )
-    size = length // pieces
+    for one in documents:
+        if one % pieces:
+            raise ArgumentError(
+                "positions" if lengths is None else "lengths",
+                expected=f"a number of tokens that divides by {pieces} ({'2 x ' if zigzag else ''}world_size)",
+                got=length if lengths is None else documents,
+                hint="pad the row and hide the padding with ordinate.attention.Padding",
+            )
+    starts = [0, *accumulate(documents)]
     of_ranks = [[rank, pieces - 1 - rank] if zigzag else [rank] for rank in range(world_size)]
-    return [[(piece * size, (piece + 1) * size) for piece in of_rank] for of_rank in of_ranks]
+    return [
+        [
+            (start + piece * (one // pieces), start + (piece + 1) * (one // pieces))
+            for start, one in zip(starts, documents, strict=False)
+            for piece in of_rank
+        ]
+        for of_rank in of_ranks
+    ]

@@ -2,8 +2,9 @@
 
 Every encoding here is a function of positions that the caller gives. Left padding, packing, a cache: all are just other
 integers, and this file makes them. Results are int64, [T] or [B, T], on the device of what came in. Positions with several
-axes (grids, text among images) are made in `ordinate.position.axes`, other orders (shards, random subsets, places inside a
-cache) in `ordinate.position.index_orders`, and both are offered here too.
+axes (grids, text among images) are made in `ordinate.position.axes`, those of token ids with images in
+`ordinate.position.token_families`, other orders (shards, random subsets, places inside a cache) in
+`ordinate.position.index_orders`, and all are offered here too.
 """
 
 from __future__ import annotations
@@ -17,10 +18,13 @@ from ordinate.errors import ArgumentError, ArgumentTypeError, ShapeError
 from ordinate.position.axes import Grid, following, grid, multimodal, on_every_axis, padded, text_and_image
 from ordinate.position.base import values_at_hand
 from ordinate.position.index_orders import in_cache, randomised, shard, unshard
+from ordinate.position.token_families import TOKEN_FAMILIES, TokenFamily, from_tokens
 from ordinate.shapes import check_shape
 
 __all__ = [
+    "TOKEN_FAMILIES",
     "Grid",
+    "TokenFamily",
     "appended",
     "check_axis_positions",
     "check_positions",
@@ -28,8 +32,10 @@ __all__ = [
     "documents",
     "following",
     "from_cumulative",
+    "from_documents",
     "from_lengths",
     "from_mask",
+    "from_tokens",
     "grid",
     "in_cache",
     "multimodal",
@@ -175,6 +181,33 @@ def from_cumulative(cumulative_lengths: Sequence[int] | Tensor) -> Tensor:
             hint="pass [0, *itertools.accumulate(lengths)], or lengths to from_lengths",
         )
     return from_lengths(lengths)
+
+
+def from_documents(documents: Tensor) -> Tensor:
+    """Positions of packed tokens from the document of each: how many tokens of the same document stand before it in the row.
+
+    Args:
+        documents: integers [T] or [B, T], in any order of numbers (`ordinate.attention.Documents` takes the same). Padding may
+            be a document of its own.
+
+    Returns:
+        int64 of the same shape.
+
+    Raises:
+        ArgumentTypeError: documents that are no integers.
+
+    >>> from_documents(torch.tensor([7, 7, 7, 2, 2]))
+    tensor([0, 1, 2, 0, 1])
+    """
+    check_shape("documents", documents, "T | B T")
+    _check_integers("documents", documents)
+    order = documents.argsort(dim=-1, stable=True)
+    grouped = documents.gather(-1, order)
+    places = torch.arange(documents.shape[-1], device=documents.device).expand_as(documents)
+    begins = torch.ones_like(grouped, dtype=torch.bool)
+    begins[..., 1:] = grouped.diff(dim=-1) != 0
+    firsts = places.where(begins, 0).cummax(-1).values if documents.numel() else places
+    return torch.empty_like(order).scatter_(-1, order, places - firsts)
 
 
 def documents(lengths: Sequence[int] | Tensor) -> Tensor:

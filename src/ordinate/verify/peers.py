@@ -41,7 +41,7 @@ from ordinate.verify.observation import describe_error
 from ordinate.verify.properties.rotary import ROTARY
 from ordinate.verify.verdict import Verdict
 
-__all__ = ["PEERS", "PeerRow", "check_peers", "table_of", "timm_layers"]
+__all__ = ["PEERS", "PeerRow", "check_peers", "rope_index", "table_of", "timm_layers"]
 
 # transformers -----------------------------------------------------------------------------------------------------------
 
@@ -124,10 +124,26 @@ def _gemma() -> nn.Module:
     return model
 
 
-def _qwen2_vl() -> Any:
-    text = {**TINY, "rope_parameters": {"rope_type": "default", "mrope_section": [1, 1, 2], "rope_theta": 10000.0}}
-    vision = {"depth": 1, "embed_dim": 16, "hidden_size": 32, "num_heads": 2}
-    return _modeling("qwen2_vl", "Qwen2VLModel")(_config("qwen2_vl", "Qwen2VLConfig", text_config=text, vision_config=vision))
+_BUILDERS = {
+    "qwen2-vl": ("qwen2_vl", "Qwen2VLModel", "Qwen2VLConfig"),
+    "qwen2.5-vl": ("qwen2_5_vl", "Qwen2_5_VLModel", "Qwen2_5_VLConfig"),
+    "qwen3-vl": ("qwen3_vl", "Qwen3VLModel", "Qwen3VLConfig"),
+    "qwen3.5": ("qwen3_5", "Qwen3_5Model", "Qwen3_5Config"),
+    "glm-4v": ("glm4v", "Glm4vModel", "Glm4vConfig"),
+    "ernie-vl": ("ernie4_5_vl_moe", "Ernie4_5_VLMoeModel", "Ernie4_5_VLMoeConfig"),
+    "qwen2.5-omni": ("qwen2_5_omni", "Qwen2_5OmniThinkerForConditionalGeneration", "Qwen2_5OmniThinkerConfig"),
+    "qwen3-omni": ("qwen3_omni_moe", "Qwen3OmniMoeThinkerForConditionalGeneration", "Qwen3OmniMoeThinkerConfig"),
+}
+
+
+def rope_index(family: str) -> Any:
+    """transformers' `get_rope_index` of a family of `ordinate.position.indices.TOKEN_FAMILIES`, of a model without weights."""
+    folder, model, config = _BUILDERS[family]
+    empty = object.__new__(_modeling(folder, model))
+    opens = {"vision_start_token_id": 151652} if family.endswith("omni") else {}  # in the released configs, no default
+    settings = _config(folder, config, **opens)
+    empty.__dict__.update(config=settings, spatial_merge_size=settings.vision_config.spatial_merge_size)
+    return empty.get_rope_index
 
 
 def _t5_buckets() -> Verdict:
@@ -158,7 +174,7 @@ _CASES: list[tuple[str, Callable[[], Verdict]]] = [
     ("mpt build_mpt_alibi_tensor, 12 heads", lambda: check_bias(_modeling("mpt", "build_mpt_alibi_tensor"), num_heads=12)),
     ("t5 buckets", _t5_buckets),
     ("whisper sinusoids", lambda: check_embedding(_modeling("whisper", "sinusoids"))),
-    ("Qwen2-VL get_rope_index", lambda: check_positions(_qwen2_vl().get_rope_index)),
+    *((f"{name} get_rope_index", lambda name=name: check_positions(rope_index(name))) for name in _BUILDERS),  # type: ignore[misc]
     ("Llama, a small model", lambda: check_model(_llama(), vocabulary=64)),
     ("Llama, dynamic, logits", lambda: check_decoder(_llama(max_position_embeddings=16, rope_parameters=dict(DYNAMIC)))),
     ("Llama, config edited after loading", _edited),
