@@ -14,10 +14,12 @@ from torch.testing import assert_close
 
 from ordinate.frequencies import SCALINGS
 from ordinate.position import ENCODINGS
+from ordinate.position.indices import TOKEN_FAMILIES
 from ordinate.spec import PositionSpec
-from ordinate.verify.golden import CASES, SCHEMA, vectors
+from ordinate.verify.golden import CASES, POSITION_CASES, SCHEMA, position_vectors, vectors
 from ordinate.verify.references.biases import BiasSettings, bucket
 from ordinate.verify.references.frequency_schedules import inverse_frequencies
+from ordinate.verify.references.multimodal import multimodal_positions
 from ordinate.verify.references.rotation import RotarySettings, angles, rotated
 from ordinate.verify.references.sinusoids import EmbeddingSettings, sinusoid
 
@@ -93,6 +95,55 @@ def test_buckets_are_those_of_an_independent_formula(name):
         -1, 0
     )
     assert_close(tensor(told["outputs"]["bias"], "float64"), expected, rtol=0, atol=1e-12)
+
+
+BY_HAND = {
+    "positions-consecutive": [3, 4, 5, 6, 7],
+    "positions-left-padding": [0, 0, 0, 1, 2, 0, 1, 2, 3, 4],
+    "positions-holes": [0, 0, 1, 2, 2, 0, 0, 1, 2, 3],
+    "positions-documents": [0, 1, 2, 0, 0, 1],
+    "positions-boundaries": [0, 1, 2, 0, 0, 1],
+    "positions-document-ids": [0, 1, 0, 1, 2, 0, 1, 2, 3, 4],
+    "positions-behind-a-cache": [0, 1, 2, 7, 8, 9],
+    "positions-in-cache": [0, 1, 2, 3, 4, 5],
+    "positions-shard-plain-0": [0, 1, 2, 3, 0, 1],
+    "positions-shard-plain-1": [2, 3, 4, 5, 6, 7],
+    "positions-shard-zigzag-0": [0, 1, 2, 5, 6, 7],
+    "positions-shard-zigzag-1": [3, 0, 1, 2, 3, 4],
+    "positions-shard-document-0": [0, 1, 0, 1, 2, 3],
+    "positions-shard-document-1": [2, 3, 4, 5, 6, 7],
+    "positions-shard-document-zigzag-0": [0, 3, 0, 1, 6, 7],
+    "positions-shard-document-zigzag-1": [1, 2, 2, 3, 4, 5],
+    "positions-grid": [0, 0, 0, 1, 0, 2, 1, 0, 1, 1, 1, 2],
+    "positions-video": [n for t in (0, 1) for row in (0, 1) for column in (0, 1, 2) for n in (t, row, column)],
+    "positions-merged-grid": [
+        n for top in (0, 2) for left in (0, 2) for row in (0, 1) for column in (0, 1) for n in (top + row, left + column)
+    ],
+    "positions-flux": [0, 0, 0] * 2 + [n for row in (0, 1) for column in (0, 1, 2) for n in (0, row, column)],
+    "positions-qwen-image": [1, 1, 1, 2, 2, 2] + [n for row in (-2, -1, 0) for column in (-1, 0) for n in (0, row, column)],
+    "positions-packed-rows": [0, 0, 0, 1, 1, 1, 1, 1, 2, 3, 3, 3, 0, 0, 0, 1, 1, 1],
+    "positions-second-chunk": [7, 7, 7, 8, 8, 8, 8, 8, 9, 8, 8, 10, 8, 8, 11, 12, 12, 12],
+}
+
+
+@pytest.mark.parametrize("name", POSITION_CASES)
+def test_positions_are_those_counted_by_hand_or_token_by_token(name):
+    told = json.loads(json.dumps(position_vectors(POSITION_CASES[name]), allow_nan=False))
+    got = told["outputs"]["positions"]["data"]
+    if name in BY_HAND:
+        assert got == BY_HAND[name]
+        return
+    inputs, family = told["inputs"], TOKEN_FAMILIES[told["settings"]["family"]["name"]]
+    rows, length = inputs["tokens"]["shape"]
+    tokens = [inputs["tokens"]["data"][row * length : (row + 1) * length] for row in range(rows)]
+    images, videos = (tensor(inputs[key]).long().tolist() for key in ("image_grids", "video_grids"))
+    seconds = inputs.get("seconds_per_frame", {"data": []})["data"]
+    expected = multimodal_positions(tokens[0], family, images, videos, seconds)
+    assert told["outputs"]["following"]["data"][0] == max(map(max, expected)) + 1
+    if rows == 2:
+        start = inputs["mask"]["data"][length:].index(1)
+        expected = [*expected, *[(0, 0, 0)] * start, *multimodal_positions(tokens[1][start:], family, images[1:])]
+    assert got == [number for position in expected for number in position]
 
 
 @pytest.fixture(scope="module")

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import importlib
-import random
-
 import pytest
 import torch
 from torch import Tensor
 
-from ordinate.errors import ArgumentError
+from ordinate.errors import ArgumentError, UnknownNameError
 from ordinate.position import indices
+from ordinate.position.indices import TokenFamily
 from ordinate.verify import check_positions
-from ordinate.verify.properties.positions import multimodal_positions
+from ordinate.verify.peers import rope_index
+from ordinate.verify.references.multimodal import multimodal_positions
 
 
 def of_cache(past_length: int, length: int) -> Tensor:
@@ -27,12 +26,32 @@ def plain_shards(length: int, rank: int, world_size: int) -> Tensor:
     return torch.arange(length).chunk(world_size)[rank]
 
 
+def of_tokens(tokens, image_grids, video_grids, seconds_per_frame, mask=None, documents=None, start=0):
+    timed = seconds_per_frame if len(seconds_per_frame) else None
+    grids = {"image_grids": image_grids, "video_grids": video_grids, "seconds_per_frame": timed}
+    return indices.from_tokens(tokens, "qwen2.5-vl", **grids, mask=mask, documents=documents, start=start)
+
+
+def of_documents(lengths: Tensor, rank: int, world_size: int) -> Tensor:
+    return indices.shard(indices.from_lengths(lengths), rank, world_size, zigzag=True, lengths=lengths)
+
+
+def with_tokens(input_ids: Tensor, rank: int, world_size: int) -> tuple[Tensor, Tensor]:
+    positions = torch.arange(input_ids.shape[1])[None]
+    return tuple(indices.shard(one, rank, world_size, zigzag=True) for one in (input_ids, positions))
+
+
 RIGHT = [
     lambda attention_mask: indices.from_mask(attention_mask),
     lambda lengths: indices.from_lengths(lengths),
+    lambda cu_seqlens: indices.from_cumulative(cu_seqlens),
+    lambda document_ids: indices.from_documents(document_ids),
     of_cache,
     plain_shards,
     zig_zag,
+    of_documents,
+    with_tokens,
+    lambda height, width: indices.grid(height, width),
 ]
 
 
@@ -49,6 +68,9 @@ WRONG = {
     "documents-run-on": lambda lengths: torch.arange(int(lengths.sum())),
     "builder-forgets-the-cache": lambda start_pos, seq_len: torch.arange(seq_len),
     "builder-one-ahead": lambda past_length, length: torch.arange(length) + past_length + bool(past_length),
+    "documents-of-the-first-row": lambda doc_ids: indices.from_documents(doc_ids[0]).repeat(len(doc_ids), 1),
+    "shards-count-from-zero": lambda seq_len, cp_rank, cp_size: torch.arange(seq_len // cp_size),
+    "grid-by-columns": lambda height, width: torch.cartesian_prod(torch.arange(width), torch.arange(height)).flip(-1),
 }
 
 
@@ -74,38 +96,60 @@ def test_names_that_say_nothing_are_refused():
 def test_the_published_rule_by_hand():
     """Two words, an image of 2 x 3 tokens, one word: the word stands after the image's largest axis, 2 + 3."""
     expected = [(0, 0, 0), (1, 1, 1), (2, 2, 2), (2, 2, 3), (2, 2, 4), (2, 3, 2), (2, 3, 3), (2, 3, 4), (5, 5, 5)]
-    assert multimodal_positions([0, 0, *[1] * 6, 0], [(1, 4, 6)]) == expected
+    assert multimodal_positions([0, 0, *[1] * 6, 0], TokenFamily(image=1), [(1, 4, 6)]) == expected
 
 
-@pytest.fixture(scope="module")
-def qwen2_vl():
+def test_rows_of_tokens_are_checked_with_the_family_that_is_named():
+    verdict = check_positions(of_tokens, family="qwen2.5-vl")
+    assert verdict.passed, verdict
+    asked = {outcome.id for outcome in verdict.outcomes if outcome.status == "passed"}
+    assert {"frame-times", "whole-times", "chunked-prefill", "packing", "no-mask", "mixture", "long-video"} <= asked
+    assert not check_positions(of_tokens, family="qwen3-vl").passed  # whose frames stand apart
+    with pytest.raises(UnknownNameError, match=r"qwen2\.5-vl"):
+        check_positions(of_tokens, family="qwen")
+
+
+def test_an_image_that_counts_its_tokens_is_named():
+    def every_token(input_ids, image_grid_thw, attention_mask):
+        positions = indices.from_mask(attention_mask)
+        return positions.expand(3, *positions.shape), torch.zeros(len(input_ids), 1)
+
+    def swapped(input_ids, image_grid_thw, video_grid_thw, attention_mask):
+        grids = {"image_grids": image_grid_thw, "video_grids": video_grid_thw}
+        return indices.from_tokens(input_ids, "qwen2-vl", **grids, mask=attention_mask)[..., [0, 2, 1]].movedim(-1, 0)
+
+    assert not check_positions(every_token).passed
+    assert [cause.id for cause in check_positions(swapped).causes] == ["axes-exchanged"]
+
+
+FOUND = {
+    "qwen2-vl": {"long-video": "text-behind-the-larger-side"},
+    "qwen2.5-vl": {"long-video": "text-behind-the-larger-side", "whole-times": "times-in-float32"},
+    "qwen3-vl": {},
+    "qwen3.5": {},
+    "glm-4v": {},
+    "ernie-vl": {"long-video": "text-behind-the-larger-side"},
+    "qwen2.5-omni": {
+        "whole-times": "times-in-float32",
+        "behind-sound": "text-behind-the-last-piece",
+        "behind-tall-frame": "text-behind-the-last-piece",
+        "decode-text": None,  # a row of one token beside padding: its next token at 2, for the mask's 1 fills the padding
+    },
+    "qwen3-omni": {
+        "frame-times": "times-not-floored",
+        "whole-times": "times-not-floored",
+        "behind-tall-frame": "text-behind-the-last-piece",
+        "no-mask": None,  # it indexes the mask
+        "decode-text": None,
+    },
+}
+
+
+@pytest.mark.parametrize("family", FOUND)
+def test_what_transformers_builds_is_found_and_named(family):
+    """Of 5.24; tests/position/test_token_families.py says why another value is right. Take out what is mended."""
     pytest.importorskip("transformers")
-    modeling = importlib.import_module("transformers.models.qwen2_vl.modeling_qwen2_vl")
-    configuration = importlib.import_module("transformers.models.qwen2_vl.configuration_qwen2_vl")
-    sizes = {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "vocab_size": 64}
-    vision = {"depth": 1, "embed_dim": 16, "hidden_size": 16, "num_heads": 2}
-    rope = {"rope_type": "default", "mrope_section": [1, 1, 2], "rope_theta": 10000.0}
-    text = {**sizes, "num_key_value_heads": 2, "rope_parameters": rope}
-    return modeling.Qwen2VLModel(configuration.Qwen2VLConfig(text_config=text, vision_config=vision))
-
-
-def test_images_of_transformers_stand_where_the_rule_says(qwen2_vl):
-    draw = random.Random(0)
-    for _ in range(40):
-        grids = [(1, 2 * draw.randint(1, 5), 2 * draw.randint(1, 5)) for _ in range(draw.randint(1, 3))]
-        types = [0] * draw.randint(1, 4)
-        for _, height, width in grids:
-            types += [1] * (height * width // 4) + [0] * draw.randint(1, 4)
-        row = torch.tensor([types])
-        theirs, delta = qwen2_vl.get_rope_index(row + 1, row, torch.tensor(grids))
-        expected = multimodal_positions(types, grids)
-        assert theirs[:, 0].T.tolist() == [list(position) for position in expected]
-        assert int(delta) == max(map(max, expected)) + 1 - len(types)
-
-
-def test_what_transformers_builds_after_a_long_video_is_a_finding(qwen2_vl):
-    """5.24 goes on after the larger side of a frame; the paper, and its own earlier versions, after the largest position."""
-    verdict = check_positions(qwen2_vl.get_rope_index)
-    for right in ("text-alone", "images", "short-video", "left-padding", "decode"):
-        assert verdict.outcome(right).status == "passed", verdict
-    assert [outcome.id for outcome in verdict.failed] == ["long-video"]
+    verdict = check_positions(rope_index(family))
+    assert {outcome.id for outcome in verdict.failed} == set(FOUND[family]), verdict
+    for failed, cause in FOUND[family].items():
+        assert verdict.outcome(failed).causes[:1] == (() if cause is None else (cause,))

@@ -22,7 +22,6 @@ def golden(
     Exit 0, or 2 for wrong use.
     """
     from ordinate.errors import ArgumentError, UnknownNameError
-    from ordinate.verify.golden.cases import CASES
 
     if listed:
         _print_list(as_json)
@@ -34,12 +33,13 @@ def golden(
         return
     if case is None:
         raise ArgumentError("CASE", expected="a name", got="nothing", hint="see ordinate golden --list")
-    if case not in CASES:
-        near = [name for name in CASES if name.startswith(case.split("-")[0])]
-        raise UnknownNameError("CASE", expected=f"one of {near or sorted(CASES)}", got=case, hint="see ordinate golden --list")
-    from ordinate.verify.golden import vectors
+    from ordinate.verify.golden import CASES, POSITION_CASES, position_vectors, vectors
 
-    record = vectors(CASES[case])
+    if case not in CASES | POSITION_CASES:
+        known = [*CASES, *POSITION_CASES]
+        near = [name for name in known if name.startswith(case.split("-")[0])]
+        raise UnknownNameError("CASE", expected=f"one of {near or sorted(known)}", got=case, hint="see ordinate golden --list")
+    record = vectors(CASES[case]) if case in CASES else position_vectors(POSITION_CASES[case])
     if as_json:
         from ordinate.cli.tables import answer_json
 
@@ -50,16 +50,20 @@ def golden(
 
 def _print_list(as_json: bool) -> None:
     from ordinate.cli.tables import answer, answer_json, grid
-    from ordinate.verify.golden.cases import CASES
+    from ordinate.verify.golden import CASES, POSITION_CASES
 
     if as_json:
-        answer_json([{"id": case.id, **case.spec()} for case in CASES.values()])
+        rows = [{"id": one.id, "builder": one.builder, "settings": dict(one.settings)} for one in POSITION_CASES.values()]
+        answer_json([*({"id": case.id, **case.spec()} for case in CASES.values()), *rows])
         return
     table = grid("case", "encoding", "settings", "scaling")
     for case in CASES.values():
         scaling = "" if case.scaling is None else ", ".join(f"{name}={value}" for name, value in case.scaling.items())
         table.add_row(f"[bold]{case.id}[/]", case.encoding, _settings(case.settings), scaling)
-    answer(table)
+    made = grid("case", "positions by indices.", "settings")
+    for one in POSITION_CASES.values():
+        made.add_row(f"[bold]{one.id}[/]", one.builder, _settings(one.settings))
+    answer(table, made)
 
 
 def _settings(settings: Any) -> str:
@@ -73,14 +77,14 @@ def _write(out: Path) -> None:
     import json
 
     from ordinate.atomic_io import atomic_files
-    from ordinate.verify.golden import vectors
-    from ordinate.verify.golden.cases import CASES
+    from ordinate.verify.golden import CASES, POSITION_CASES, position_vectors, vectors
 
     with atomic_files(out, name="--out") as staging:
-        for case in CASES.values():
-            text = json.dumps(vectors(case), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-            (staging / f"{case.id}.json").write_text(text, encoding="utf-8")
-    typer.echo(f"{len(CASES)} files in {out}", err=True)
+        records = [*(vectors(case) for case in CASES.values()), *(position_vectors(one) for one in POSITION_CASES.values())]
+        for record in records:
+            text = json.dumps(record, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+            (staging / f"{record['id']}.json").write_text(text, encoding="utf-8")
+    typer.echo(f"{len(records)} files in {out}", err=True)
 
 
 def _print(record: dict[str, Any]) -> None:
@@ -91,9 +95,12 @@ def _print(record: dict[str, Any]) -> None:
     from ordinate.cli.tables import answer, format_value, grid
 
     table = grid("what", "shape", "numbers")
-    for name, part in {**record["parameters"], **record["inputs"]}.items():
+    for name, part in {**record.get("parameters", {}), **record["inputs"]}.items():
         table.add_row(name, format_value(part["shape"]), format_value(part["data"][:6]))
     for name, part in record["outputs"].items():
+        if "data" in part:  # whole numbers
+            table.add_row(f"[bold]{name}[/]", format_value(part["shape"]), format_value(part["data"][:12]))
+            continue
         table.add_row(f"[bold]{name}[/]", format_value(part["shape"]), format_value(part["float64"][:6]))
         tolerance = record["tolerances"][name]["float32"]
         table.add_row(
@@ -101,5 +108,5 @@ def _print(record: dict[str, Any]) -> None:
             "",
             escape(f"float32 within {tolerance['absolute']:.3g} + {tolerance['per_position']:.3g} |p|: {tolerance['reason']}"),
         )
-    heading = f"[bold]{escape(record['id'])}[/]: {escape(record['says'])}\n[dim]{escape(record['source'])}[/]"
+    heading = f"[bold]{escape(record['id'])}[/]: {escape(record['says'])}\n[dim]{escape(record.get('source', ''))}[/]"
     answer(Text.from_markup(heading), table, Text("--json prints all of it", style="dim"))

@@ -36,6 +36,9 @@ def verify(
     rule: Annotated[str | None, typer.Option("--rule", help="alibi, t5, sinusoidal, or none to compare with no rule.")] = None,
     encoding: Annotated[str | None, typer.Option("--encoding", help="Of attention: rotary, alibi or none.")] = None,
     merge: Annotated[int | None, typer.Option("--merge", help="Image patches a side that make a token.", metavar="N")] = None,
+    family: Annotated[
+        str | None, typer.Option("--family", help="Whose rows of tokens a builder of positions takes, such as qwen2.5-vl.")
+    ] = None,
     both_sides: Annotated[bool, typer.Option("--both-sides", help="Not causal: keys ahead are visible.")] = False,
     order: Annotated[str | None, typer.Option("--order", help="The subject's axes, such as BTHD.")] = None,
     takes: Annotated[str | None, typer.Option("--takes", help="positions, offset, tables or nothing.")] = None,
@@ -91,6 +94,7 @@ def verify(
         "rule": rule,
         "encoding": encoding,
         "merge": merge,
+        "family": family,
         "causal": False if both_sides else None,
         "order": order,
         "takes": takes,

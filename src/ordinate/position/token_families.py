@@ -143,9 +143,9 @@ def from_tokens(
     tokens: Tensor,
     family: str | TokenFamily,
     *,
-    image_grids: Tensor | Sequence[Sequence[int]] = (),
-    video_grids: Tensor | Sequence[Sequence[int]] = (),
-    seconds_per_frame: Tensor | Sequence[float] = (),
+    image_grids: Tensor | Sequence[Sequence[int]] | None = None,
+    video_grids: Tensor | Sequence[Sequence[int]] | None = None,
+    seconds_per_frame: Tensor | Sequence[float] | None = None,
     mask: Tensor | None = None,
     documents: Tensor | None = None,
     start: int | Tensor = 0,
@@ -215,7 +215,7 @@ class _Grids:
     def __init__(self, family: TokenFamily, images: Any, videos: Any, seconds: Any) -> None:
         self.family, self.taken = family, {IMAGE: 0, VIDEO: 0}
         of = {IMAGE: _listed("image_grids", images), VIDEO: _listed("video_grids", videos)}
-        times = [float(value) for value in (seconds.flatten().tolist() if isinstance(seconds, Tensor) else seconds)]
+        times = [float(value) for value in (seconds.flatten().tolist() if isinstance(seconds, Tensor) else seconds or ())]
         expected = len(of[VIDEO]) if family.tokens_per_second is not None and not family.frames_apart else 0
         if len(times) != expected:
             what = (
@@ -329,7 +329,7 @@ def _shared_marks(tokens: Tensor, first: int, last: int, mixed: Tensor, family: 
 
 
 def _listed(name: str, grids: Any) -> list[tuple[int, ...]]:
-    listed = [tuple(grid) for grid in (grids.tolist() if isinstance(grids, Tensor) else grids)]
+    listed = [tuple(grid) for grid in (grids.tolist() if isinstance(grids, Tensor) else grids or ())]
     if any(len(grid) != 3 for grid in listed):
         raise ShapeError(name, expected="[N, 3]: frames, height, width of each", got=listed)
     return listed

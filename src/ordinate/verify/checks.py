@@ -11,8 +11,10 @@ from typing import Any, Literal
 import torch
 from torch import nn
 
-from ordinate.errors import ArgumentError
+from ordinate.arguments import check_choice
+from ordinate.errors import ArgumentError, UnknownNameError
 from ordinate.frequencies import Scaling
+from ordinate.position.token_families import TOKEN_FAMILIES, TokenFamily
 from ordinate.verify.adapters.attention import AttentionSubject, adapt_attention
 from ordinate.verify.adapters.bias import BiasSubject, adapt_bias
 from ordinate.verify.adapters.calling import Call, Callee
@@ -39,6 +41,7 @@ from ordinate.verify.properties.decoder import DECODER
 from ordinate.verify.properties.embedding import EMBEDDING, EmbeddingCase, identify_arrangement
 from ordinate.verify.properties.positions import (
     BUILDERS,
+    Asked,
     PositionsForm,
     PositionsSettings,
     PositionsSubject,
@@ -117,10 +120,10 @@ def _embedding_identified(subject: EmbeddingSubject, case: EmbeddingCase) -> dic
     return {"layout": known.layout, "ladder": known.ladder, "sines_first": known.sines_first, "scale": known.scale}
 
 
-def _builder_from_fault(wrong: Any, builds: str, subject: PositionsSubject) -> PositionsSubject:
+def _builder_from_fault(wrong: Any, asked: Asked, subject: PositionsSubject) -> PositionsSubject:
     """A known fault takes the values by role."""
     roles = subject.form.call.roles
-    return PositionsSubject(Callee(wrong), PositionsForm(Call(roles, roles), builds), subject.settings)
+    return PositionsSubject(Callee(wrong), PositionsForm(Call(roles, roles), asked.builds), subject.settings)
 
 
 _REFUSABLE = (
@@ -195,7 +198,7 @@ CHECKERS = {
             properties,
             POSITION_FAULTS,
             _builder_from_fault,
-            variants=lambda subject, settings: (subject.form.builds,),
+            variants=lambda subject, settings: (Asked(subject.form.builds, settings.family),),
             identified=lambda subject, settings: {"builds from": subject.form.builds},
         )
         for builds, properties in BUILDERS.items()
@@ -586,30 +589,49 @@ def check_axial(
 def check_positions(
     subject: Any,
     *,
-    merge: int = 2,
+    family: str | TokenFamily | None = None,
+    merge: int | None = None,
     only: Sequence[str] | None = None,
     skip: Sequence[str] = (),
     arrays: Literal["torch", "dlpack", "numpy", "jax", "auto"] = "torch",
     seconds: float = 10.0,
     name: str | None = None,
 ) -> Verdict:
-    """Check a builder of positions: from a mask, from document lengths, behind a cache, for shards, from tokens and grids.
+    """Check a builder of positions: from a mask, documents, behind a cache, for shards, of a grid, from tokens and grids.
 
     Args:
-        subject: a function whose parameters' names say what it builds from: `attention_mask` [B, T]; `lengths` of packed
-            documents; `past_length` and `length`; `length`, `rank` and `world_size`; or token types [B, T] (0 text, 1 image,
-            2 video) as `token_types` or `mm_token_type_ids` with `image_grids` or `image_grid_thw` [N, 3], perhaps `input_ids`,
-            `video_grid_thw` and `attention_mask`, as transformers' `get_rope_index` has them.
-        merge: patches of each side of an image that become one token.
+        subject: a function whose parameters' names say what it builds from: `attention_mask` [B, T]; packed documents as
+            `lengths`, `cu_seqlens` or `document_ids` [B, T]; `past_length` and `length`; `length`, `lengths` or `input_ids`
+            with `rank` and `world_size` (the last returns tokens and positions); `height` and `width`; or `input_ids` [B, T]
+            with `image_grid_thw` [N, 3], and perhaps `video_grid_thw`, `mm_token_type_ids` (0 text, 1 image, 2 video),
+            `second_per_grid_ts`, `audio_seqlens`, `use_audio_in_video`, `attention_mask`, `document_ids`, `start`, as
+            transformers' `get_rope_index` has them.
+        family: whose rows such a builder takes, a name of `ordinate.position.indices.TOKEN_FAMILIES` or a `TokenFamily`; None
+            reads it off the config of the model that the builder is a method of, or else takes "qwen2-vl".
+        merge: patches of each side of an image that become one token; None takes the family's.
         only, skip, arrays, seconds, name: as in `check_rotary`.
 
     Raises:
         ArgumentTypeError: nothing that can be called.
         ArgumentError: parameters whose names do not say what it builds from.
+        UnknownNameError: an unknown family.
 
     >>> check_positions(lambda attention_mask: (attention_mask.cumsum(-1) - 1).clamp_min(0)).passed
     True
     """
     asked = {"only": only, "skip": skip}
-    settings = PositionsSettings(merge)
+    chosen = _family_of(subject) if family is None else family
+    if isinstance(chosen, str):
+        check_choice("family", chosen, tuple(TOKEN_FAMILIES))
+        chosen = TOKEN_FAMILIES[chosen]
+    settings = PositionsSettings(chosen if merge is None else replace(chosen, spatial_merge=merge))
     return _check("positions", subject, adapt_positions, settings, name, asked, seconds=seconds, arrays=arrays, device="cpu")
+
+
+def _family_of(subject: Any) -> str | TokenFamily:
+    """The family of the model that a method belongs to."""
+    config = getattr(getattr(subject, "__self__", None), "config", None)
+    try:
+        return TokenFamily.from_config(config.to_dict() if hasattr(config, "to_dict") else dict(config or {}))
+    except (UnknownNameError, TypeError, ValueError):
+        return "qwen2-vl"

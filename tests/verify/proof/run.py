@@ -9,6 +9,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from ordinate.frequencies import LongRoPE
+from ordinate.position.token_families import TOKEN_FAMILIES
 from ordinate.verify.adapters.attention import AttentionForm, AttentionSubject
 from ordinate.verify.adapters.bias import BiasForm, BiasSubject
 from ordinate.verify.adapters.calling import Call, Callee
@@ -17,7 +18,7 @@ from ordinate.verify.adapters.embedding import EmbeddingForm, EmbeddingSubject
 from ordinate.verify.adapters.rotary import adapt_rotary
 from ordinate.verify.checks import CHECKERS
 from ordinate.verify.faults import KNOWN_FAULTS, KnownFault
-from ordinate.verify.properties.positions import PositionsForm, PositionsSettings, PositionsSubject
+from ordinate.verify.properties.positions import Asked, PositionsForm, PositionsSettings, PositionsSubject
 from ordinate.verify.references.attention import AttentionSettings
 from ordinate.verify.references.biases import BiasSettings
 from ordinate.verify.references.rotation import RotarySettings
@@ -153,13 +154,29 @@ def _decoder(fault: KnownFault, number: int) -> Verdict:
 
 
 def _positions(fault: KnownFault, number: int) -> Verdict:
-    builds, roles = next((builds, roles) for builds, roles in _ROLES.items() if fault.needs(builds))
-    form = PositionsForm(Call(roles, roles), builds)
-    subject = PositionsSubject(Callee(fault.implement(builds)), form, PositionsSettings())
-    return CHECKERS[builds].verdict(subject, PositionsSettings(), fault.id)
+    settings = PositionsSettings(TOKEN_FAMILIES[_FAMILIES.get(fault.id, "qwen2.5-vl")])
+    asked = next(asked for asked in (Asked(builds, settings.family) for builds in _ROLES) if fault.needs(asked))
+    roles = _ROLES[asked.builds]
+    subject = PositionsSubject(Callee(fault.implement(asked)), PositionsForm(Call(roles, roles), asked.builds), settings)
+    return CHECKERS[asked.builds].verdict(subject, settings, fault.id)
 
 
-_ROLES = {"a mask": ("key_mask",), "lengths": ("lengths",), "a cache": ("offset", "length")}
+_ROLES: dict[str, tuple[str, ...]] = {
+    "a mask": ("key_mask",),
+    "lengths": ("lengths",),
+    "documents": ("documents",),
+    "a cache": ("offset", "length"),
+    "token shards": ("tokens", "rank", "world_size"),
+    "document shards": ("lengths", "rank", "world_size"),
+    "shards": ("length", "rank", "world_size"),
+    "a grid": ("height", "width"),
+    "tokens and grids": ("tokens", "key_mask", "image_grids", "video_grids", "seconds", "audio_features", "sound"),
+}
+_FAMILIES = {
+    "text-behind-the-last-piece": "qwen2.5-omni",
+    "times-not-floored": "qwen3-omni",
+}
+"""The families of models whose rows show a fault of builders."""
 _LONGROPE = ("short_factor", "long_factor", "original_context", "claimed_context")
 _MAKERS: dict[str, Callable[[KnownFault, int], Verdict]] = {
     "bias": _bias,

@@ -215,11 +215,18 @@ ROLES: dict[str, tuple[str, ...]] = {
     "tokens": ("input_ids", "tokens", "ids", "idx", "token_ids"),
     "causal": ("causal", "is_causal"),
     "lengths": ("lengths", "seqlens", "doc_lengths", "document_lengths"),
+    "boundaries": ("cu_seqlens", "cumulative_lengths", "cu_seq_lens"),
+    "documents": ("documents", "document_ids", "doc_ids", "segment_ids", "sequence_ids", "seq_ids"),
+    "height": ("height", "grid_h", "num_rows"),
+    "width": ("width", "grid_w", "num_columns", "num_cols"),
     "rank": ("rank", "cp_rank", "shard_index"),
     "world_size": ("world_size", "cp_size", "num_shards", "shards"),
     "token_types": ("token_types", "mm_token_type_ids", "modalities"),
     "image_grids": ("image_grids", "image_grid_thw"),
     "video_grids": ("video_grids", "video_grid_thw"),
+    "seconds": ("seconds_per_frame", "second_per_grid_ts", "second_per_grids", "video_second_per_grid"),
+    "audio_features": ("audio_seqlens", "audio_feature_lengths"),
+    "sound": ("use_audio_in_video",),
 }
 """What a parameter is for, by the names that the field uses."""
 

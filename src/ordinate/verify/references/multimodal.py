@@ -141,13 +141,14 @@ class Part:
 
 @dataclass(frozen=True)
 class Row:
-    """A row as a processor writes it: its tokens, the grids and times that belong to it, tokens of each audio in order."""
+    """A row as a processor writes it: tokens, grids and times, tokens of each audio in order, whether a video has its sound."""
 
     tokens: tuple[int, ...]
     images: tuple[tuple[int, int, int], ...] = ()
     videos: tuple[tuple[int, int, int], ...] = ()
     seconds: tuple[float, ...] = ()
     audios: tuple[int, ...] = ()
+    sound: bool = False
 
     def positions(self, family: TokenFamily) -> list[Position]:
         """Where its tokens stand."""
@@ -196,6 +197,7 @@ def row_of(family: TokenFamily, parts: Sequence[Part]) -> Row:
         tuple(part.grid for part in moving),
         tuple(part.seconds for part in moving),
         tuple(part.size for part in parts if part.kind in ("audio", "sound")),
+        any(part.kind == "sound" for part in parts),
     )
 
 
