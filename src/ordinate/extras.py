@@ -18,6 +18,7 @@ EXTRAS = {
     "fly": ("flygym",),
     "dask": ("distributed",),
     "ray": ("ray",),
+    "onnx": ("onnx", "onnxruntime"),
 }
 """The distributions of each extra, as in pyproject.toml."""
 

@@ -60,10 +60,10 @@ def _print_list(as_json: bool) -> None:
     for case in CASES.values():
         scaling = "" if case.scaling is None else ", ".join(f"{name}={value}" for name, value in case.scaling.items())
         table.add_row(f"[bold]{case.id}[/]", case.encoding, _settings(case.settings), scaling)
-    made = grid("case", "positions by indices.", "settings")
+    builders = grid("case", "positions by indices.", "settings")
     for one in POSITION_CASES.values():
-        made.add_row(f"[bold]{one.id}[/]", one.builder, _settings(one.settings))
-    answer(table, made)
+        builders.add_row(f"[bold]{one.id}[/]", one.builder, _settings(one.settings))
+    answer(table, builders)
 
 
 def _settings(settings: Any) -> str:

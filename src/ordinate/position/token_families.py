@@ -90,7 +90,7 @@ class TokenFamily:
         kinds = torch.zeros_like(tokens)
         for kind, token in ((IMAGE, self.image), (VIDEO, self.video), (AUDIO, self.audio)):
             kinds = kinds if token is None else kinds.masked_fill(tokens == token, kind)
-        if self.video_start is not None:
+        if self.video_start is not None and self.video_end is not None:
             inside = ((tokens == self.video_start).long() - (tokens == self.video_end).long()).cumsum(-1) > 0
             kinds = kinds.masked_fill(inside & (kinds == IMAGE), VIDEO)
         return kinds
@@ -224,10 +224,10 @@ class _Grids:
             raise ArgumentError("seconds_per_frame", expected=what, got=times)
         merge = family.temporal_merge
         self.of = {
-            IMAGE: [Grid(*grid) for grid in of[IMAGE]],
+            IMAGE: [Grid(frames, height, width) for frames, height, width in of[IMAGE]],
             VIDEO: [
-                Grid(max(grid[0] // merge, 1), *grid[1:], times[number] if times else None)
-                for number, grid in enumerate(of[VIDEO])
+                Grid(max(frames // merge, 1), height, width, times[number] if times else None)
+                for number, (frames, height, width) in enumerate(of[VIDEO])
             ],
         }
         if family.frames_apart:
@@ -308,7 +308,7 @@ def _sound(kinds: Tensor, left: _Grids) -> Tensor:
 def _with_sound(tokens: Tensor, kinds: Tensor, family: TokenFamily) -> Tensor:
     """Whether a token is of a video with its sound, or of that sound: its run stands behind both marks and holds both."""
     mixed = torch.zeros(len(tokens), dtype=torch.bool)
-    if family.audio is None:
+    if family.audio_start is None or family.vision_start is None:
         return mixed
     opened = ((tokens[1:] == family.audio_start) & (tokens[:-1] == family.vision_start)).nonzero().flatten() + 2
     for first in opened.tolist():

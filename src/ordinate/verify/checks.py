@@ -6,6 +6,7 @@ import importlib.util
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Literal
 
 import torch
@@ -20,6 +21,7 @@ from ordinate.verify.adapters.bias import BiasSubject, adapt_bias
 from ordinate.verify.adapters.calling import Call, Callee
 from ordinate.verify.adapters.decoder import DecoderSettings, adapt_decoder
 from ordinate.verify.adapters.embedding import EmbeddingSubject, adapt_embedding
+from ordinate.verify.adapters.onnx import is_onnx, onnx_function
 from ordinate.verify.adapters.rotary import RotarySubject, adapt_rotary
 from ordinate.verify.checker import Checker
 from ordinate.verify.faults import (
@@ -217,6 +219,12 @@ def _check(
     kind: str, subject: Any, adapt: Callable[..., Any], settings: Any, name: str | None, asked: dict[str, Any], **how: Any
 ) -> Verdict:
     started = time.perf_counter()
+    if is_onnx(subject):
+        name = name or (str(subject) if isinstance(subject, str | Path) else subject.graph.name or "an ONNX model")
+        subject, how["arrays"] = onnx_function(subject), "numpy"
+        rows = subject.table_rows
+        if rows is not None and isinstance(settings, RotarySettings) and rows < settings.positions:
+            settings = settings.replace(positions=rows)
     adapted = _adapted(adapt, subject, settings, how)
     if kind == "bias" and adapted.form.returns == "buckets":
         kind = "buckets"
@@ -285,7 +293,8 @@ def check_rotary(
     Args:
         subject: a function of (x, positions), (x, offset), (x), the same for query and key, with cos and sin (full or half
             width), stacked, packed, complex tables or angles; a module that does so, or that returns tables; an object with
-            `rotate`. How to call it is found out by its parameters' names and by trying.
+            `rotate`; `FILE.onnx`, `FILE.onnx:NODE` or an ONNX model in memory. How to call it is found out by its parameters'
+            names and by trying.
         head_dim: channels D of a head.
         rotary_dim: how many channels turn; by default all.
         base: of the frequency schedule; None takes the one that is identified.
@@ -630,7 +639,7 @@ def check_positions(
 
 def _family_of(subject: Any) -> str | TokenFamily:
     """The family of the model that a method belongs to."""
-    config = getattr(getattr(subject, "__self__", None), "config", None)
+    config: Any = getattr(getattr(subject, "__self__", None), "config", None)
     try:
         return TokenFamily.from_config(config.to_dict() if hasattr(config, "to_dict") else dict(config or {}))
     except (UnknownNameError, TypeError, ValueError):

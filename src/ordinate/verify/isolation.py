@@ -236,7 +236,8 @@ def _answer(request: dict[str, Any], channel: _Channel) -> dict[str, Any]:
 
     subject, kind = request["subject"], request["kind"]
     channel.send(stage="importing")
-    thing = subject if kind == "model" and Path(subject).is_dir() else resolve(subject)
+    onnx = subject.endswith(".onnx") or ".onnx:" in subject
+    thing = subject if onnx or (kind == "model" and Path(subject).is_dir()) else resolve(subject)
     # a module that replaced a part of the checker has replaced it for itself
     for name in [name for name in sys.modules if name.split(".")[:2] == ["ordinate", "verify"]]:
         del sys.modules[name]

@@ -174,7 +174,7 @@ _CASES: list[tuple[str, Callable[[], Verdict]]] = [
     ("mpt build_mpt_alibi_tensor, 12 heads", lambda: check_bias(_modeling("mpt", "build_mpt_alibi_tensor"), num_heads=12)),
     ("t5 buckets", _t5_buckets),
     ("whisper sinusoids", lambda: check_embedding(_modeling("whisper", "sinusoids"))),
-    *((f"{name} get_rope_index", lambda name=name: check_positions(rope_index(name))) for name in _BUILDERS),  # type: ignore[misc]
+    *((f"{name} get_rope_index", lambda name=name: check_positions(rope_index(name))) for name in _BUILDERS),
     ("Llama, a small model", lambda: check_model(_llama(), vocabulary=64)),
     ("Llama, dynamic, logits", lambda: check_decoder(_llama(max_position_embeddings=16, rope_parameters=dict(DYNAMIC)))),
     ("Llama, config edited after loading", _edited),

@@ -189,8 +189,8 @@ ROLES: dict[str, tuple[str, ...]] = {
     "query_positions": ("query_positions", "q_pos", "q_positions", "pos_i", "query_pos", "pos_q"),
     "key_positions": ("key_positions", "k_pos", "k_positions", "pos_j", "key_pos", "kv_positions", "pos_k"),
     "offset": ("offset", "start_pos", "start", "past_len", "past_length", "cache_len", "pos_offset", "past_key_values_length"),
-    "cos": ("cos", "cos_emb", "cosine", "cos_table", "freqs_cos", "cos_cached"),
-    "sin": ("sin", "sin_emb", "sine", "sin_table", "freqs_sin", "sin_cached"),
+    "cos": ("cos", "cos_emb", "cosine", "cos_table", "freqs_cos", "cos_cached", "cos_cache"),
+    "sin": ("sin", "sin_emb", "sine", "sin_table", "freqs_sin", "sin_cached", "sin_cache"),
     "table": (
         "freqs_cis",
         "freqs",

@@ -177,6 +177,9 @@ class RotarySubject(Subject):
             values["positions"] = (
                 positions.expand(query.shape[0], -1) if self.form.positions == "BT" and positions.ndim == 1 else positions
             )
+            if self.form.tables:  # of every position, for the subject to choose from
+                every = torch.arange(max(values["length"], positions.shape[-1]))
+                values.update(make_tables(self.form.tables, self.form.axes, every, self.settings, query))
         elif self.form.takes == "offset":
             values["offset"] = int(positions.flatten()[0])
         elif self.form.takes == "tables":
@@ -274,7 +277,10 @@ def _forms(callee: Callee, order: str | None, takes: str | None) -> list[RotaryF
     for call, axes in itertools.product(calls(callee.targets[0], _KNOWN, _GUESSES), orders):
         plain = RotaryForm(call, axes)
         if plain.takes == "positions":
-            ways += [replace(plain, positions=form) for form in (("BT", "T") if axes != "TD" else ("T",))]
+            tables = [name for name in TABLE_FORMS if name in ("full-half", "full-interleaved", "half-width")]
+            tables = tables if {"cos", "sin"} <= set(call.roles) else [""]
+            given = ("BT", "T") if axes != "TD" else ("T",)
+            ways += [replace(plain, positions=p, tables=form) for form, p in itertools.product(tables, given)]
         elif plain.takes == "tables":
             forms = [name for name, form in TABLE_FORMS.items() if form.single != ("cos" in call.roles)]
             ways += [replace(plain, tables=f, axes=a) for f, a in itertools.product(forms, ("BTD", "TD", "1TD", "T1D", "1T1D"))]

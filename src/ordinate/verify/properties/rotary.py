@@ -438,8 +438,8 @@ def _distance(subject: RotarySubject, case: RotaryCase) -> Observation:
     steps = torch.arange(6)
     near = _scores(subject.fresh().at(query, key, steps))
     shifts = [1, 100] if case.trained is not None else [1, 100, 4096]
-    if case.trained is not None:
-        shifts = [shift for shift in shifts if shift + 6 <= case.trained]
+    last = case.stated.positions if case.trained is None else case.trained
+    shifts = [shift for shift in shifts if shift + 6 <= last]
     comparisons = []
     for shift in shifts:
         far = _scores(subject.fresh().at(query, key, steps + shift))

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import floor
+from typing import Any
 
 from ordinate.position.token_families import AUDIO, IMAGE, TEXT, VIDEO, TokenFamily
 
@@ -46,7 +47,7 @@ def multimodal_positions(
     >>> multimodal_positions([5, 9, 9, 5], TokenFamily(image=9), [(1, 2, 4)])
     [(0, 0, 0), (1, 1, 1), (1, 1, 2), (3, 3, 3)]
     """
-    grids = {IMAGE: list(images), VIDEO: _frames(family, videos, seconds)}
+    grids: dict[int, list[Sequence[Any]]] = {IMAGE: list(images), VIDEO: list(_frames(family, videos, seconds))}
     kinds = _kinds(tokens, family)
     result: list[Position] = []
     start, at, closing = 0, 0, 0
@@ -104,12 +105,9 @@ def _frames(
 
 
 def _patches(
-    family: TokenFamily, grid: Sequence[float | None], start: int, times: Callable[[int, float, float], Sequence[int]]
+    family: TokenFamily, grid: Sequence[Any], start: int, times: Callable[[int, float, float], Sequence[int]]
 ) -> list[Position]:
     frames, height, width, seconds = (*grid, None)[:4]
-    assert frames is not None
-    assert height is not None
-    assert width is not None
     per_second = family.tokens_per_second
     at = range(int(frames)) if seconds is None or per_second is None else times(int(frames), seconds, per_second)
     rows, columns = int(height) // family.spatial_merge, int(width) // family.spatial_merge
