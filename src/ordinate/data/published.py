@@ -30,7 +30,16 @@ from ordinate.extras import install_command
 
 __all__ = ["PUBLISHED", "Published", "read_published"]
 
-_JETS = ("zlogz", "c1_b0_mmdt", "c1_b1_mmdt", "c1_b2_mmdt", "c2_b1_mmdt", "c2_b2_mmdt", "d2_b1_mmdt", "d2_b2_mmdt")
+_JETS: tuple[str, ...] = (
+    "zlogz",
+    "c1_b0_mmdt",
+    "c1_b1_mmdt",
+    "c1_b2_mmdt",
+    "c2_b1_mmdt",
+    "c2_b2_mmdt",
+    "d2_b1_mmdt",
+    "d2_b2_mmdt",
+)
 _JETS += ("d2_a1_b1_mmdt", "d2_a1_b2_mmdt", "m2_b1_mmdt", "m2_b2_mmdt", "n2_b1_mmdt", "n2_b2_mmdt", "mass_mmdt", "multiplicity")
 _JET_ROWS = {"jets-openml": 830_000, "jets-cernbox": 986_806}
 

@@ -22,7 +22,9 @@ from ordinate.logic.growth.grow import GrownCircuit, GrowthRound, GrowthSettings
 from ordinate.logic.network.convolution_blocks import ConvolutionBlock, convolution_layers, gates_at_every_place
 from ordinate.logic.network.fine_tuning import fine_tuned
 from ordinate.logic.network.layers import GroupSum, LogicConv2d, LogicDense, OrPooling2d, Thresholds
+from ordinate.logic.network.lut_layer import LutDense
 from ordinate.logic.network.network import LogicNetwork
+from ordinate.logic.network.to_circuit import lut_circuit
 from ordinate.logic.network.training import EpochReport, Training, TrainingSettings, accuracy, train
 from ordinate.logic.readers.blif_aiger import read_aiger, read_blif
 from ordinate.logic.readers.networks import Imported, from_module, from_state_dict
@@ -62,6 +64,7 @@ __all__ = [
     "LogicNetwork",
     "Lut",
     "LutCircuit",
+    "LutDense",
     "LutNetwork",
     "OrPooling2d",
     "Simplified",
@@ -84,6 +87,7 @@ __all__ = [
     "from_state_dict",
     "gates_at_every_place",
     "grow",
+    "lut_circuit",
     "map_luts",
     "read_aiger",
     "read_blif",

@@ -205,6 +205,7 @@ def train_on_table(
     settings: TrainingSettings,
     *,
     learned: bool = False,
+    k: int = 2,
     tau: float | None = None,
     seed: int = 0,
     checkpoint: Any = None,
@@ -221,11 +222,12 @@ def train_on_table(
         classes: how many.
         settings: of the training.
         learned: train the thresholds too, in units of each feature's standard deviation, and freeze them.
+        k: inputs of a gate, 2 to 6; of more than two they are tables (`LutDense`).
         tau: temperature of the counts; by default half the root of the votes a class, at least 1.
         seed: of wiring and gates, another for each layer.
         checkpoint: as in `train`.
         on_epoch: as in `train`.
-        gates: what gates are like, as in `LogicDense`.
+        gates: what gates are like, as in `LogicDense` and `LutDense`.
 
     Raises:
         ArgumentError: as `train` and `LogicDense`.
@@ -233,13 +235,21 @@ def train_on_table(
     import torch
 
     from ordinate.logic.network.layers import GroupSum, LogicDense, Thresholds
+    from ordinate.logic.network.lut_layer import LutDense
     from ordinate.logic.network.network import LogicNetwork
     from ordinate.logic.network.training import train as trained
 
-    if len(codes.feature) < 2:  # a gate reads two signals: the bit is there twice
-        codes = InputThresholds(codes.num_features, np.repeat(codes.feature, 2), np.repeat(codes.threshold, 2), codes.dtype)
+    if len(codes.feature) < k:  # a gate reads as many signals: the bits are there several times
+        often = -(-k // len(codes.feature))
+        feature, threshold = np.repeat(codes.feature, often), np.repeat(codes.threshold, often)
+        codes = InputThresholds(codes.num_features, feature, threshold, codes.dtype)
     sizes = [len(codes.feature), *widths]
-    dense = [LogicDense(sizes[place], size, seed=seed + place, **gates) for place, size in enumerate(widths)]
+    dense = [
+        LogicDense(sizes[place], size, seed=seed + place, **gates)
+        if k == 2
+        else LutDense(sizes[place], size, k=k, seed=seed + place, **gates)
+        for place, size in enumerate(widths)
+    ]
     layers = [*dense, GroupSum(classes, tau=max(1.0, math.sqrt(sizes[-1] / classes) / 2) if tau is None else tau)]
     labels = [torch.from_numpy(np.asarray(part[1], np.int64)) for part in (train, validation)]
     if not learned:

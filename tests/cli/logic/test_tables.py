@@ -121,6 +121,24 @@ def test_missing_numbers_are_filled_as_the_training_rows_say_and_text_columns_be
     assert sum(json.loads(answer)["predicted"].values()) == 2
 
 
+@pytest.mark.parametrize("source", ["images", "table"])
+def test_a_network_of_tables_of_four_inputs(source: str, tmp_path: Path) -> None:
+    table, net, out = iris(tmp_path / "iris.csv"), tmp_path / "n.json", tmp_path / "c.json"
+    data = ["--table", str(table), "--label", "species"] if source == "table" else ["--classes", "3,5"]
+    options = ["--gate-inputs", "4", "--widths", "60,30", "--epochs", "12", "--batch", "8", "--out", str(net)]
+    options += ["--circuit", str(out)]
+    code, answer, error = run("train", *data, *options, "--json")
+    assert code == 0, error
+    assert json.loads(answer)["test_accuracy"] > 0.7
+    dense = [layer for layer in LogicNetwork.load(net) if type(layer).__name__ == "LutDense"]
+    assert [(layer.k, layer.out_features) for layer in dense] == [(4, 60), (4, 30)]
+    if source == "table":
+        records = [json.loads(run("run", str(file), "--table", str(table), "--json")[1]) for file in (net, out)]
+        assert records[0]["accuracy"] == records[1]["accuracy"] > 0.7
+    code, _, error = run("train", *data, *options, "--parametrisation", "raw")
+    assert (code, "'raw', a logit for each of 2^16 functions" in error) == (2, True)
+
+
 def test_a_circuit_of_two_digits_is_run_on_these_digits(tmp_path: Path) -> None:
     net, out = tmp_path / "n.json", tmp_path / "c.json"
     options = ["--classes", "3,5", "--widths", "100,50", "--epochs", "2", "--out", str(net), "--circuit", str(out)]

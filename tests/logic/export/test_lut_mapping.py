@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from ordinate.errors import ArgumentError
-from ordinate.logic import Circuit
-from ordinate.logic.export.lut_mapping import LutNetwork, map_luts
+from ordinate.logic import Circuit, FixedPoint, InputThresholds
+from ordinate.logic.export.lut_mapping import LutNetwork, encoder, map_luts
 from ordinate.logic.simplify.equivalence import equivalent
 from tests.logic.circuits import GENUINE, every_input, plain_scores, random_circuit
 
@@ -61,3 +61,19 @@ def test_a_tree_of_n_inputs_needs_a_third_of_n_minus_1_tables(table: int) -> Non
 def test_tables_of_an_impossible_size_are_refused() -> None:
     with pytest.raises(ArgumentError, match="inputs: expected an integer from 2 to 6, got 7"):
         map_luts(random_circuit(1), 7)
+
+
+@pytest.mark.parametrize("number", [FixedPoint(5), FixedPoint(6, 1, signed=True), FixedPoint(3, -1)])
+def test_the_encoder_compares_as_the_thresholds_do(number: FixedPoint) -> None:
+    random = np.random.default_rng(number.bits)
+    codes = InputThresholds(2, random.integers(0, 2, 9), random.integers(-20, 40, 9) / 2)
+    circuit = random_circuit(1, 9, 30, thresholds=codes)
+    rows = random.integers(number.smallest, number.largest + 1, (200, 2))
+    used = sorted({int(one) for part in (circuit.inputs_a, circuit.inputs_b) for one in part if one < 9})
+    used = sorted({*used, *(int(one) for vote in circuit.votes for one in vote.signals if one < 9)})
+    expected = rows[:, codes.feature] > codes.threshold * 2.0**number.fraction_bits
+    bits = (rows[:, :, None] >> np.arange(number.bits) & 1).reshape(200, -1)
+    front = encoder(circuit, number)
+    assert np.array_equal(front.evaluate(bits), expected[:, used])
+    tables = map_luts(front, 6).to_luts()
+    assert np.array_equal(tables.evaluate(bits), expected[:, used])

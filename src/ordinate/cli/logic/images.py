@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ordinate.data import Digits
@@ -102,6 +102,7 @@ def network_of(
     widths: str,
     blocks: Sequence[ConvolutionBlock],
     *,
+    k: int = 2,
     wiring: str,
     parametrisation: str,
     mode: str,
@@ -119,7 +120,7 @@ def network_of(
     import torch
     from torch import nn
 
-    from ordinate.logic import GroupSum, LogicDense, LogicNetwork, Thresholds
+    from ordinate.logic import GroupSum, LogicDense, LogicNetwork, LutDense, Thresholds
     from ordinate.logic.network.convolution_blocks import convolution_layers
 
     num_classes = len(known.classes)
@@ -134,9 +135,8 @@ def network_of(
         layers += [nn.Unflatten(-1, (1, height, width)), *convolutions, nn.Flatten(-3)]
         features = math.prod(shape)
     for place, size in enumerate(sizes):
-        layers.append(
-            LogicDense(features, size, wiring=wiring, parametrisation=parametrisation, mode=mode, seed=seed * 100 + place)
-        )
+        gates: dict[str, Any] = {"wiring": wiring, "parametrisation": parametrisation, "mode": mode, "seed": seed * 100 + place}
+        layers.append(LogicDense(features, size, **gates) if k == 2 else LutDense(features, size, k=k, **gates))
         features = size
     layers.append(GroupSum(num_classes, tau=max(1.0, math.sqrt(features / num_classes) / 2.8) if tau is None else tau))
     return LogicNetwork(*layers)

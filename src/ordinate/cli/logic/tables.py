@@ -170,7 +170,7 @@ def _by_group(groups: Any, numbers: Any, seed: int) -> tuple[Any, Any]:
     from ordinate.errors import RefusedError
 
     shuffled = np.random.default_rng(seed).permutation(np.unique(groups))
-    wanted, kept = max(1, len(shuffled) // 8), []
+    wanted, kept = max(1, len(shuffled) // 8), list[int]()
     for group in shuffled.tolist():
         rest = ~np.isin(groups, [*kept, group])
         if len(kept) < wanted and len(np.unique(numbers[rest])) == len(np.unique(numbers)):
@@ -258,7 +258,7 @@ def circuit_rows(
         raise DataError(str(table), expected=f"{wanted} columns of numbers, as the circuit takes", got=len(known.features))
     x = known.x
     if missing != "refuse" and x.dtype.kind == "f":
-        x = np.where(np.isnan(x), list(fills.values()) if missing == "circuit" else fill_values(x, missing), x)
+        x = np.where(np.isnan(x), list((fills or {}).values()) if missing == "circuit" else fill_values(x, missing), x)
     return x, _numbers_of(known.y, circuit.labels, "--label") if len(known.y) else None
 
 

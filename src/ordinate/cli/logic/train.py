@@ -53,6 +53,9 @@ def train(
     channels_read: Annotated[
         str, typer.Option("--channels-read", help="Channels a kernel reads, one number or one each; 0 for all.")
     ] = "0",
+    gate_inputs: Annotated[
+        int, typer.Option("--gate-inputs", help="Inputs of a gate of the dense layers, 2 to 6; past 2 they are look-up tables.")
+    ] = 2,
     wiring: Annotated[str, typer.Option("--wiring", help="random, unique, tree or learned.")] = "random",
     parametrisation: Annotated[str, typer.Option("--parametrisation", help="raw, light or walsh.")] = "light",
     mode: Annotated[str, typer.Option("--mode", help="soft, hard, gumbel_soft or gumbel_hard.")] = "soft",
@@ -113,7 +116,14 @@ def train(
         parts = table_parts(table, label, test_table, missing, seed, published=published, drop=drop, categories=categories)
         if batch is None:
             settings = replace(settings, batch_size=max(1, min(128, len(parts.train[1]) // 16)))
-        learned = {"tau": tau, "seed": seed, "wiring": wiring, "parametrisation": parametrisation, "mode": mode}
+        learned = {
+            "k": gate_inputs,
+            "tau": tau,
+            "seed": seed,
+            "wiring": wiring,
+            "parametrisation": parametrisation,
+            "mode": mode,
+        }
         answer_record(_trained_on_table(parts, out, circuit, widths, settings, checkpoint, bits, spacing, learned), as_json)
         return
     known = digits_of(data, classes, check=not other_data)
@@ -132,6 +142,7 @@ def train(
         level,
         widths or "2000,2000",
         blocks,
+        k=gate_inputs,
         wiring=wiring,
         parametrisation=parametrisation,
         mode=mode,

@@ -9,13 +9,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from ordinate.arguments import check_integer
+from ordinate.errors import ArgumentError
 from ordinate.logic.circuit.circuit import Circuit, Votes
+from ordinate.logic.circuit.input_thresholds import FixedPoint
 from ordinate.logic.circuit.luts import LutCircuit, decomposed, widened
-from ordinate.logic.circuit.netlist import Netlist, add_circuit, to_circuit
+from ordinate.logic.circuit.netlist import FALSE, TRUE, Netlist, add_circuit, to_circuit
 from ordinate.logic.circuit.program import voting_signals
 
-__all__ = ["Lut", "LutNetwork", "map_luts"]
+__all__ = ["Lut", "LutNetwork", "encoder", "map_luts"]
 
 _KEPT_CUTS = 6
 
@@ -110,6 +114,52 @@ def map_luts(circuit: Circuit, inputs: int = 4) -> LutNetwork:
     chosen = mapper.cover()
     luts = [Lut(node, cut, _table(mapper.netlist, node, cut)) for node, cut in sorted(chosen.items())]
     return LutNetwork(small, tuple(luts))
+
+
+def encoder(circuit: Circuit, number: FixedPoint) -> Circuit:
+    """The comparators in front of a circuit, as a circuit of their own: the bits of the numbers in, the bits that are read out.
+
+    What `map_luts` makes of it is what the thresholds cost on a chip, to be counted with the circuit's own tables or apart from
+    them, as papers do either.
+
+    Args:
+        circuit: with thresholds; those whose bit no gate and no vote reads are left out.
+        number: the format of the numbers; bit i of feature f is input `f * bits + i`.
+
+    Raises:
+        ArgumentError: a circuit of bits.
+
+    >>> from ordinate.logic import InputThresholds
+    >>> codes = InputThresholds(1, [0, 0], [2.5, 5.0])
+    >>> circuit = Circuit(2, [6], [0], [1], votes=[([2], [1])], inputs=codes)
+    >>> encoder(circuit, FixedPoint(3)).evaluate([[0, 1, 0], [0, 1, 1]]).tolist()  # 2 and 6
+    [[0.0, 0.0], [1.0, 1.0]]
+    """
+    if circuit.inputs is None:
+        raise ArgumentError("circuit", expected="one with thresholds", got="one that takes bits")
+    reads = [circuit.inputs_a, circuit.inputs_b, *(vote.signals for vote in circuit.votes)]
+    used = [one for one in sorted({int(one) for part in reads for one in part}) if one < circuit.num_inputs]
+    least = number.least(circuit.inputs)
+    netlist = Netlist(circuit.inputs.num_features * number.bits)
+    outputs = []
+    for bit in used:
+        constant = int(least[bit]) - number.smallest  # the sign bit is turned over, so that numbers compare as they lie
+        literal = TRUE if constant <= 0 else FALSE
+        if 0 < constant <= number.largest - number.smallest:
+            literal = TRUE
+            for place in range(number.bits):
+                own = 2 * (1 + int(circuit.inputs.feature[bit]) * number.bits + place)
+                own ^= int(number.signed and place == number.bits - 1)
+                if constant >> place & 1:
+                    literal = netlist.conjunction(own, literal)
+                else:
+                    literal = netlist.conjunction(own ^ 1, literal ^ 1) ^ 1
+        outputs.append(literal)
+    count = netlist.num_inputs
+    places = count + np.arange(max(1, len(outputs)))
+    zeros = np.zeros(len(places), np.int32)
+    frame = Circuit(count, zeros.astype(np.uint8), zeros, zeros, [Votes.of([one]) for one in places])
+    return to_circuit(netlist, [*(2 * (1 + one) for one in range(count)), *(outputs or [FALSE])], frame)
 
 
 class _Mapper:

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from ordinate.errors import ArgumentError
 from ordinate.logic.network.layers import LogicConv2d, LogicDense, OrPooling2d
+from ordinate.logic.network.lut_layer import LutDense
 
 __all__ = ["ConvolutionBlock", "convolution_layers", "gates_at_every_place"]
 
@@ -112,7 +113,7 @@ def gates_at_every_place(network: nn.Sequential, example: Tensor) -> int:
     gates, x = 0, example.unsqueeze(0)
     for layer in network:
         x = layer(x)
-        if isinstance(layer, LogicDense):
+        if isinstance(layer, LogicDense | LutDense):
             gates += x.numel()
         elif isinstance(layer, LogicConv2d):
             gates += x.numel() * (2**layer.depth - 1)

@@ -19,6 +19,7 @@ from ordinate.atomic_io import atomic_files
 from ordinate.errors import ArgumentError, ArgumentTypeError, DataError, MissingDataError
 from ordinate.logic.circuit.files import read_json
 from ordinate.logic.network.layers import GroupSum, LogicConv2d, LogicDense, OrPooling2d, Thresholds
+from ordinate.logic.network.lut_layer import LutDense
 from ordinate.safetensors_io import read_tensors, write_tensors
 
 __all__ = ["NETWORK_SCHEMA", "LogicNetwork"]
@@ -56,11 +57,11 @@ class LogicNetwork(nn.Sequential):
 
     @property
     def num_gates(self) -> int:
-        """Learned gates; those of a convolution are counted once a kernel, not once a place."""
+        """Learned gates and tables; those of a convolution are counted once a kernel, not once a place."""
         return sum(
-            layer.out_features if isinstance(layer, LogicDense) else layer.num_gates_per_place
+            layer.num_gates_per_place if isinstance(layer, LogicConv2d) else layer.out_features
             for layer in self
-            if isinstance(layer, LogicDense | LogicConv2d)
+            if isinstance(layer, LogicDense | LogicConv2d | LutDense)
         )
 
     @torch.no_grad()
@@ -153,7 +154,7 @@ def _settings(layer: nn.Module) -> dict[str, Any]:
         return {"start_dim": layer.start_dim, "end_dim": layer.end_dim}
     if isinstance(layer, nn.Unflatten):
         return {"dim": layer.dim, "unflattened_size": list(layer.unflattened_size)}
-    if isinstance(layer, LogicDense | LogicConv2d | OrPooling2d | GroupSum | Thresholds):
+    if isinstance(layer, LogicDense | LutDense | LogicConv2d | OrPooling2d | GroupSum | Thresholds):
         return layer.settings()
     raise ArgumentError("layers", expected="layers of ordinate.logic, Flatten or Unflatten", got=type(layer).__name__)
 
@@ -167,12 +168,15 @@ def _layer(record: dict[str, Any], most: int) -> nn.Module:
     field = settings.get("in_channels", 1) * settings.get("receptive_field", 1) ** 2
     if not (field <= 2**24 and field * settings.get("out_channels", 1) <= 2**30):
         raise ValueError(f"{kind} with receptive fields of {field} signals, more than its tensors hold")
-    if kind == "LogicDense":
-        wiring = settings["wiring"]
+    if kind in ("LogicDense", "LutDense"):
+        wiring, reads = settings["wiring"], settings.get("k", 2)
         if wiring != "learned":  # the state dict has the wiring itself
-            settings["wiring"] = torch.arange(2).unsqueeze(1).expand(2, settings["out_features"])
-        layer = LogicDense(**settings)
-        layer._wiring_name = wiring
+            settings["wiring"] = torch.zeros(reads, settings["out_features"], dtype=torch.int64)
+        layer = (LogicDense if kind == "LogicDense" else LutDense)(**settings)
+        if isinstance(layer, LutDense):
+            layer._settings["wiring"] = wiring
+        else:
+            layer._wiring_name = wiring
         return layer
     if kind == "Thresholds":
         return Thresholds._blank(settings)

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -17,10 +18,13 @@ from torch import Tensor, nn
 from ordinate.errors import ArgumentError, ArgumentTypeError, RefusedError, ShapeError
 from ordinate.logic.circuit.circuit import Circuit, Votes
 from ordinate.logic.circuit.input_thresholds import InputThresholds
+from ordinate.logic.circuit.luts import LutCircuit, decomposed, widened
+from ordinate.logic.circuit.netlist import Netlist
 from ordinate.logic.network.layers import GroupSum, LogicConv2d, LogicDense, OrPooling2d, Thresholds
+from ordinate.logic.network.lut_layer import LutDense
 from ordinate.logic.network.network import LogicNetwork
 
-__all__ = ["from_network"]
+__all__ = ["from_network", "lut_circuit"]
 
 _ZERO, _OR = 0, 14
 _RESHAPING = (nn.Flatten, nn.Unflatten)
@@ -116,7 +120,7 @@ def from_network(network: nn.Module, *, input_shape: Sequence[int] | None = None
 def _layers(module: nn.Module, name: str) -> list[tuple[str, nn.Module]]:
     if type(module) in (nn.Sequential, LogicNetwork):
         return [pair for key, child in module.named_children() for pair in _layers(child, f"{name}[{key}]")]
-    known = (LogicDense, LogicConv2d, OrPooling2d, GroupSum, Thresholds, *_RESHAPING, *_TRANSPARENT)
+    known = (LogicDense, LutDense, LogicConv2d, OrPooling2d, GroupSum, Thresholds, *_RESHAPING, *_TRANSPARENT)
     # exactly these: a subclass may compute something else, and skipping or guessing would give a wrong circuit in silence
     if type(module) not in known:
         raise RefusedError(
@@ -142,7 +146,7 @@ def _start(
         if input_scale != 1:
             codes = InputThresholds(codes.num_features, codes.feature, codes.threshold * input_scale)
         return codes, (first.out_features,)
-    if isinstance(first, LogicDense):
+    if isinstance(first, LogicDense | LutDense):
         known_shape = (first.in_features,)
     if input_shape is None and known_shape is None:
         raise ArgumentError(
@@ -167,11 +171,93 @@ def _follow(layer: nn.Module, signals: Tensor, nodes: _Nodes, name: str) -> Tens
             raise ArgumentError(name, expected=f"{layer.in_features} signals", got=int(signals.shape[-1]))
         a, b = signals[..., wiring[0]], signals[..., wiring[1]]
         return nodes.add(layer.tables().expand_as(a), a, b)
+    if isinstance(layer, LutDense):
+        if signals.shape[-1] != layer.in_features or signals.numel() != layer.in_features:
+            raise ArgumentError(name, expected=f"{layer.in_features} flat signals", got=tuple(signals.shape[1:]))
+        return _decomposed(layer, signals.reshape(-1), nodes).reshape(1, -1)
     if isinstance(layer, LogicConv2d | OrPooling2d):
         if signals.ndim != 4 or (isinstance(layer, LogicConv2d) and signals.shape[1] != layer.in_channels):
             raise ArgumentError(name, expected="images (channels, height, width)", got=tuple(signals.shape[1:]))
         return _convolution(layer, signals, nodes, name) if isinstance(layer, LogicConv2d) else _pooling(layer, signals, nodes)
     return signals
+
+
+def _decomposed(layer: LutDense, signals: Tensor, nodes: _Nodes) -> Tensor:
+    """A layer of tables as gates; what its tables share is there once."""
+    netlist = Netlist(layer.in_features)
+    outputs = [
+        decomposed(netlist, table, [2 * (1 + one) for one in reads])
+        for table, reads in zip(layer.tables(), layer.wiring.T.tolist(), strict=True)
+    ]
+    place = [0, *signals.tolist(), *range(nodes.count, nodes.count + len(netlist) - 1 - layer.in_features)]
+    gates = []
+    for node in range(1 + layer.in_features, len(netlist)):
+        x, y = netlist.left[node], netlist.right[node]
+        table = 6 if netlist.is_xor[node] else 1 << (2 * (1 - (x & 1)) + 1 - (y & 1))
+        gates.append((table, place[x >> 1], place[y >> 1]))
+    ends = []  # a complement is an inverter, a constant a node of its own
+    for one in outputs:
+        if one & 1 or not one >> 1:
+            own = place[one >> 1] if one >> 1 else int(signals[0])
+            gates.append((3 if one >> 1 else 15 * (one & 1), own, own))
+            ends.append(nodes.count + len(gates) - 1)
+        else:
+            ends.append(place[one >> 1])
+    if gates:
+        tables, a, b = (torch.tensor(column) for column in zip(*gates, strict=True))
+        nodes.add(tables, a, b)
+    return torch.tensor(ends)
+
+
+def lut_circuit(network: nn.Module) -> LutCircuit:
+    """The tables of a network as they are: thresholds, dense layers of gates and of tables, and the sums.
+
+    Args:
+        network: `Thresholds`, `LogicDense`, `LutDense` and `GroupSum` in a row.
+
+    Raises:
+        RefusedError: another layer.
+        ArgumentError: no such layer.
+
+    >>> from ordinate.logic import LogicNetwork, LutDense
+    >>> lut_circuit(LogicNetwork(LutDense(12, 6, k=4), GroupSum(2))).num_tables
+    0
+    """
+    layers = list(_layers(network, "network"))
+    inputs, shape = _start(layers, None, 1.0)
+    signals = np.arange(int(np.prod(shape)))
+    count = len(signals)
+    reads: list[npt.NDArray[np.int64]] = []
+    tables: list[int] = []
+    k = max([2, *(layer.k for _, layer in layers if isinstance(layer, LutDense))])
+    votes, bias, tau = None, None, 1.0
+    for name, layer in layers:
+        if isinstance(layer, LogicDense | LutDense):
+            # bit 2a + b of a gate: b is the lowest bit of the row
+            wires = layer.wiring.flip(0) if isinstance(layer, LogicDense) else layer.wiring
+            own = signals[wires.cpu().numpy().T]
+            wide = list(map(int, layer.tables()))
+            tables += [widened(table, own.shape[1], k) for table in wide]
+            reads.append(np.pad(own, ((0, 0), (0, k - own.shape[1]))))
+            signals = np.arange(count, count + len(own))
+            count += len(own)
+        elif isinstance(layer, GroupSum):
+            votes = _votes(layer, torch.from_numpy(signals).unsqueeze(0), name)
+            bias, tau = layer.beta.double().numpy() * layer.tau, layer.tau
+        elif not isinstance(layer, Thresholds | nn.Identity):
+            raise RefusedError(name, expected="dense layers of gates and tables", got=type(layer).__name__)
+    if not reads:
+        raise ArgumentError("network", expected="a layer of gates or tables", got="none")
+    return LutCircuit(
+        int(np.prod(shape)),
+        np.concatenate(reads),
+        np.array(tables, np.uint64),
+        votes or [Votes.of([int(signal)]) for signal in signals],
+        bias,
+        tau,
+        inputs,
+        getattr(network, "notes", {}).get("labels"),
+    )
 
 
 def _wires(wiring: Tensor, name: str) -> Tensor:

@@ -1,4 +1,4 @@
-"""Which two signals each gate reads: every wiring is an int64 tensor [2, out_features], kept in the state dict.
+"""Which signals each gate reads: every wiring is an int64 tensor [2, out_features], kept in the state dict; of tables [k, ...].
 
 `random_wiring` is that of Petersen et al. 2022 (arXiv 2210.08277, section 3.1): shuffled rounds over the inputs, so that all
 are read about equally often. `local_wiring` reads from a neighbourhood on a grid, which suits images; `tree_wiring` reads
@@ -25,6 +25,7 @@ __all__ = [
     "given_wiring",
     "local_wiring",
     "make_wiring",
+    "random_reads",
     "random_wiring",
     "tree_wiring",
     "unique_wiring",
@@ -67,6 +68,36 @@ def random_wiring(in_features: int, out_features: int, seed: int = 0) -> Tensor:
         else:  # too few gates to swap with
             reads[1, gate] = (reads[0, gate] + 1 + generator.integers(in_features - 1)) % in_features
     return torch.from_numpy(reads.astype(np.int64))
+
+
+def random_reads(in_features: int, out_features: int, k: int, seed: int = 0) -> Tensor:
+    """As random, for tables of k inputs: each reads k different inputs, and every input is read about equally often.
+
+    Args:
+        in_features: signals to read from, at least k.
+        out_features: tables.
+        k: inputs of a table.
+        seed: of the draw.
+
+    Returns:
+        int64 [k, out_features].
+
+    Raises:
+        ArgumentError: fewer signals than inputs of a table.
+
+    >>> reads = random_reads(10, 20, 4)
+    >>> reads.shape, min(len(set(one)) for one in reads.T.tolist())
+    (torch.Size([4, 20]), 4)
+    """
+    _check_sizes(in_features, out_features)
+    if k > in_features:
+        raise ArgumentError("k", expected=f"at most {in_features}, the signals there are", got=k)
+    generator = np.random.default_rng(seed)
+    rounds = -(-k * out_features // in_features)
+    reads = np.concatenate([generator.permutation(in_features) for _ in range(rounds)])[: k * out_features].reshape(-1, k)
+    for table in np.flatnonzero((np.diff(np.sort(reads, 1), axis=1) == 0).any(1)):  # on the border of two rounds
+        reads[table] = generator.choice(in_features, k, replace=False)
+    return torch.from_numpy(np.ascontiguousarray(reads.T).astype(np.int64))
 
 
 def unique_wiring(in_features: int, out_features: int, seed: int = 0) -> Tensor:
@@ -144,13 +175,14 @@ def tree_wiring(in_features: int, out_features: int, seed: int = 0) -> Tensor:
     return torch.stack((first, (first + 1) % in_features))
 
 
-def given_wiring(wiring: Tensor, in_features: int, out_features: int) -> Tensor:
+def given_wiring(wiring: Tensor, in_features: int, out_features: int, *, inputs: int = 2) -> Tensor:
     """A wiring of the user's, checked.
 
     Args:
-        wiring: [2, out_features], an integer tensor with values below in_features.
+        wiring: [inputs, out_features], an integer tensor with values below in_features.
         in_features: signals to read from.
         out_features: gates.
+        inputs: of a gate.
 
     Raises:
         ArgumentTypeError: not an integer tensor.
@@ -165,8 +197,8 @@ def given_wiring(wiring: Tensor, in_features: int, out_features: int) -> Tensor:
             expected="an integer tensor; numbers of signals are exact only so",
             got=str(wiring.dtype) if isinstance(wiring, Tensor) else type(wiring).__name__,
         )
-    if tuple(wiring.shape) != (2, out_features):
-        raise ArgumentError("wiring", expected=f"shape (2, {out_features})", got=tuple(wiring.shape))
+    if tuple(wiring.shape) != (inputs, out_features):
+        raise ArgumentError("wiring", expected=f"shape ({inputs}, {out_features})", got=tuple(wiring.shape))
     if wiring.numel() and (int(wiring.min()) < 0 or int(wiring.max()) >= in_features):
         raise ArgumentError(
             "wiring",
@@ -212,13 +244,14 @@ class LearnedWiring(nn.Module):
     Args:
         in_features: signals to choose from.
         out_features: gates.
+        inputs: of a gate.
         candidates: signals each input chooses among, all different within a gate.
         hard: forward the best candidate alone, with the gradient of the mixture.
         temperature: divides the wishes.
         seed: of the candidates and of the first wishes.
 
     Raises:
-        ArgumentError: more candidates than half of the signals.
+        ArgumentError: more candidates than a gate's inputs can share out the signals among.
 
     >>> LearnedWiring(20, 3, candidates=4).wiring().shape
     torch.Size([2, 3])
@@ -231,36 +264,40 @@ class LearnedWiring(nn.Module):
         in_features: int,
         out_features: int,
         *,
+        inputs: int = 2,
         candidates: int = 8,
         hard: bool = False,
         temperature: float = 1.0,
         seed: int = 0,
     ) -> None:
         super().__init__()
-        if not 1 <= candidates <= in_features // 2:
+        if not 1 <= candidates <= in_features // inputs:
+            share = "half" if inputs == 2 else f"a share of one in {inputs}"
             raise ArgumentError(
                 "candidates",
-                expected=f"1 to {in_features // 2}, half of the {in_features} signals",
+                expected=f"1 to {in_features // inputs}, {share} of the {in_features} signals",
                 got=candidates,
-                hint="the two inputs of a gate choose among different signals",
+                hint="the inputs of a gate choose among different signals",
             )
         self.hard, self.temperature = hard, temperature
         generator = np.random.default_rng(seed)
-        drawn = generator.random((out_features, in_features)).argpartition(2 * candidates - 1, axis=1)[:, : 2 * candidates]
-        drawn = generator.permuted(drawn, axis=1).reshape(out_features, 2, candidates).transpose(1, 0, 2)
+        drawn = generator.random((out_features, in_features)).argpartition(inputs * candidates - 1, axis=1)[
+            :, : inputs * candidates
+        ]
+        drawn = generator.permuted(drawn, axis=1).reshape(out_features, inputs, candidates).transpose(1, 0, 2)
         self.register_buffer("candidates", torch.from_numpy(np.ascontiguousarray(drawn).astype(np.int64)))
-        wishes = torch.randn(2, out_features, candidates, generator=torch.Generator().manual_seed(seed))
+        wishes = torch.randn(inputs, out_features, candidates, generator=torch.Generator().manual_seed(seed))
         self.wishes = nn.Parameter(0.1 * wishes)
 
     def wiring(self) -> Tensor:
-        """The discrete wiring, int64 [2, out_features]: the most wanted candidates."""
+        """The discrete wiring, int64 [inputs, out_features]: the most wanted candidates."""
         return self.candidates.gather(-1, self.wishes.detach().argmax(-1, keepdim=True)).squeeze(-1)
 
     def mixed(self, x: Tensor) -> Tensor:
-        """What the inputs read in training: [F, B] to [2 out_features, B], all first inputs, then all second ones."""
+        """What the inputs read in training: [F, B] to [inputs * out_features, B], all first inputs, then all second ones."""
         shares = torch.softmax(self.wishes / self.temperature, -1)
         if self.hard:
             best = torch.zeros_like(shares).scatter_(-1, shares.argmax(-1, keepdim=True), 1.0)
             shares = best + (shares - shares.detach())
-        read = x[self.candidates.flatten(0, 1)]  # [2 out, candidates, B]
+        read = x[self.candidates.flatten(0, 1)]  # [inputs * out, candidates, B]
         return torch.bmm(shares.flatten(0, 1).unsqueeze(1), read).squeeze(1)

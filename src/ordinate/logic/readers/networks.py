@@ -248,7 +248,7 @@ def from_module(
     return _imported(library, tables, votes, bias, tau, thresholds, lost)
 
 
-def _leaves(module: nn.Module, name: str) -> list[tuple[str, nn.Module]]:
+def _leaves(module: nn.Module, name: str) -> list[tuple[str, Any]]:
     root = type(module).__module__.split(".")[0]
     own = root in ("torchlogix", "difflogic", "torch_dwn") and not isinstance(module, nn.Sequential)
     if own or not list(module.children()):
