@@ -5,7 +5,18 @@ import json
 import pytest
 
 from ordinate.errors import ArgumentError, ArgumentTypeError, UnknownNameError
-from ordinate.frequencies import SCALINGS, DynamicNTK, Linear, Llama3, LongRoPE, NTKAware, Proportional, SteppedNTK, YaRN
+from ordinate.frequencies import (
+    SCALINGS,
+    Clipped,
+    DynamicNTK,
+    Linear,
+    Llama3,
+    LongRoPE,
+    NTKAware,
+    Proportional,
+    SteppedNTK,
+    YaRN,
+)
 from ordinate.position import build
 from ordinate.spec import PositionSpec
 
@@ -19,6 +30,7 @@ SCALED = [
     LongRoPE([1.0] * 32, [4.0] * 32, 4096, 131072),
     Llama3(8.0, 1.0, 4.0, 8192),
     Proportional(0.25),
+    Clipped(8, soft=False),
 ]
 
 

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from ordinate.logic import LogicNetwork as LogicNetwork
     from ordinate.position import DAPE as DAPE
     from ordinate.position import FIRE as FIRE
+    from ordinate.position import GRAPE as GRAPE
     from ordinate.position import ALiBi as ALiBi
     from ordinate.position import AxialRotary as AxialRotary
     from ordinate.position import ContinuousWindowBias2D as ContinuousWindowBias2D
@@ -60,14 +61,18 @@ if TYPE_CHECKING:
     from ordinate.position import LearnedTable as LearnedTable
     from ordinate.position import LogTemperature as LogTemperature
     from ordinate.position import MixedRotary as MixedRotary
+    from ordinate.position import MultiHeadRotary as MultiHeadRotary
     from ordinate.position import MultimodalRotary as MultimodalRotary
     from ordinate.position import MusicRelative as MusicRelative
     from ordinate.position import NoPosition as NoPosition
     from ordinate.position import PaTH as PaTH
+    from ordinate.position import PathIntegralBias as PathIntegralBias
     from ordinate.position import PoPE as PoPE
+    from ordinate.position import RePo as RePo
     from ordinate.position import ReRoPE as ReRoPE
     from ordinate.position import Rotary as Rotary
     from ordinate.position import Sandwich as Sandwich
+    from ordinate.position import SelectiveRotary as SelectiveRotary
     from ordinate.position import SelfExtend as SelfExtend
     from ordinate.position import ShawRelative as ShawRelative
     from ordinate.position import Sinusoidal as Sinusoidal
@@ -111,11 +116,12 @@ _NAMES = {
     "logic": "Circuit GroupSum LogicConv2d LogicDense LogicNetwork",
     "position": (
         "ALiBi AxialRotary CoPE ContinuousWindowBias2D ConvolutionalPosition DAPE DecomposedRelative "
-        "DepthwisePosition DisentangledRelative DualChunk FIRE ForgetGates FourierFeatures GatedBias Kerple "
-        "LeakyReRoPE LearnedGrid LearnedRotary LearnedTable LogTemperature MixedRotary MultimodalRotary MusicRelative "
-        "NoPosition PaTH PoPE ReRoPE Rotary Sandwich SelfExtend ShawRelative Sinusoidal SinusoidalGrid "
-        "SteppedTemperature StreamingLLM T5Bias TextLayoutBias Time2Vec TimeEncoding TransformerXLRelative "
-        "WindowBias2D XPos build convert_layout indices rotate_pairs"
+        "DepthwisePosition DisentangledRelative DualChunk FIRE ForgetGates FourierFeatures GRAPE GatedBias Kerple "
+        "LeakyReRoPE LearnedGrid LearnedRotary LearnedTable LogTemperature MixedRotary MultiHeadRotary "
+        "MultimodalRotary MusicRelative NoPosition PaTH PathIntegralBias PoPE RePo ReRoPE Rotary Sandwich "
+        "SelectiveRotary SelfExtend ShawRelative Sinusoidal SinusoidalGrid SteppedTemperature StreamingLLM T5Bias "
+        "TextLayoutBias Time2Vec TimeEncoding TransformerXLRelative WindowBias2D XPos build convert_layout indices "
+        "rotate_pairs"
     ),
     "reservoir": "Connectome EchoStateClassifier EchoStateRegressor Reservoir RidgeReadout laterality",
     "spec": "PositionSpec",

@@ -147,6 +147,15 @@ _ROWS = (
     ),
     Row("xpos", "rotary.xpos:XPos", "rotates", {**_HALF, "layout": "interleaved"}, exempt=_XPOS_REACH),
     Row("pope", "rotary.pope:PoPE", "rotates", {"head_dim": 8, "num_heads": 2}),
+    Row("grape", "grape:GRAPE", "rotates", {"head_dim": 8}, ("grape-m",)),
+    Row(
+        "multi-head-rotary",
+        "rotary.by_head:MultiHeadRotary",
+        "rotates",
+        {**_HALF, "sections": [1, 1], "num_key_value_heads": 2},
+        ("mhrope", "multi-head-rope"),
+        "image",
+    ),
     # biases on scores
     Row("alibi", "bias.alibi:ALiBi", "biases", {"num_heads": 2}),
     Row(
@@ -237,8 +246,24 @@ _ROWS = (
         {"num_heads": 2, "head_dim": 8},
         ("fox", "forgetting-transformer"),
     ),
+    Row(
+        "path-integral",
+        "grape:PathIntegralBias",
+        "biases",
+        {"num_heads": 2, "head_dim": 8},
+        ("grape-ap", "grape-a-pi"),
+        shift_invariant=False,
+    ),
     # scores computed
     Row("path", "householder:PaTH", "scores", {"num_heads": 2, "head_dim": 8, "rank": 6}, ("path-attention",)),
+    Row("repo", "rotary.from_keys:RePo", "scores", {"num_heads": 2, **_HALF}, ("context-repositioning",)),
+    Row(
+        "selective-rotary",
+        "rotary.from_keys:SelectiveRotary",
+        "scores",
+        {"num_heads": 2, **_HALF, "rank": 4},
+        ("selective-rope",),
+    ),
     # other positions for a rotation
     Row(
         "self-extend",

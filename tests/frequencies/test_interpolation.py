@@ -3,7 +3,7 @@ import math
 import pytest
 
 from ordinate.errors import ArgumentError, ArgumentTypeError
-from ordinate.frequencies import DynamicNTK, Linear, NTKAware, Proportional, SteppedNTK, inverse_frequencies
+from ordinate.frequencies import Clipped, DynamicNTK, Linear, NTKAware, Proportional, SteppedNTK, inverse_frequencies
 
 
 def test_interpolation_divides_every_frequency():
@@ -89,3 +89,18 @@ def test_proportional_keeps_the_denominator_of_the_whole_head_and_stills_the_res
 def test_bad_settings_are_named(make, error, words):
     with pytest.raises(error, match=words):
         make()
+
+
+def test_clipped_frequencies_fade_as_in_the_authors_code():
+    """Their lines for a head of 128: the last 20 of 64, times half of 1 + cos over a line from 0 to pi, in float32."""
+    torch = pytest.importorskip("torch")
+    plain = torch.tensor(inverse_frequencies(128, 500000.0), dtype=torch.float64)
+    theirs = plain.clone()
+    theirs[44:] = theirs[44:] * (0.5 * (1.0 + torch.cos(torch.linspace(0.0, torch.pi, steps=20, dtype=torch.float32))))
+    torch.testing.assert_close(
+        torch.tensor(inverse_frequencies(128, 500000.0, Clipped(20))).double(), theirs, rtol=1e-6, atol=1e-9
+    )
+    assert inverse_frequencies(128, 500000.0, Clipped(20, soft=False)) == (*plain[:44].tolist(), *[0.0] * 20)
+    assert inverse_frequencies(8, 10000.0, Clipped(100))[-1] == 0.0
+    with pytest.raises(ArgumentError, match="pairs"):
+        Clipped(0)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from ordinate.errors import ArgumentError, ArgumentTypeError
 from ordinate.frequencies import (
     SCALINGS,
+    Clipped,
     DynamicNTK,
     Linear,
     Llama3,
@@ -29,6 +30,7 @@ RECORDS = [
     LongRoPE([1.0] * 8, [2.0] * 8, 32, 128),
     Llama3(8.0, 1.0, 4.0, 32),
     Proportional(0.5),
+    Clipped(3),
 ]
 
 

@@ -17,7 +17,7 @@ from ordinate.sweep.model import SweepDecoder
 SHAPE = Shape(32, 2, 16, 64)
 ASKED_FOR = {
     "none", "sinusoidal", "learned", "shaw", "music", "t5", "alibi", "rope", "p-rope", "xpos", "kerple", "fire", "random-rope",
-    "none-temperature",
+    "none-temperature", "clipped-rope", "path-fox",
 }  # fmt: skip
 
 NOT_FOR_A_ROW = {

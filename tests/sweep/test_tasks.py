@@ -64,8 +64,30 @@ def induction(row: list[int]) -> dict[int, int]:
     return found
 
 
+def flip_flop(row: list[int]) -> dict[int, int]:
+    found, written = {}, None
+    for place, token in enumerate(row):
+        if token < 2:
+            written = token
+        elif token == 4:
+            found[place] = written
+    return found
+
+
+def states(row: list[int]) -> dict[int, int]:
+    """Moves three things about, one permutation after another; which is which is the order of `itertools.permutations`."""
+    ways = list(itertools.permutations("abc"))
+    found, things = {}, "abc"
+    for place, token in enumerate(row):
+        moved = ways[token]
+        things = "".join(moved["abc".index(thing)] for thing in things)
+        found[place] = ways.index(tuple(things))
+    return found
+
+
 SOLUTIONS: dict[str, Callable[[list[int]], dict[int, int]]] = {
     "k-back": k_back, "lookup": lookup, "copy": copy, "reverse": reverse, "sort": sort, "induction": induction,
+    "flip-flop": flip_flop, "states": states,
 }  # fmt: skip
 
 
@@ -122,7 +144,7 @@ def test_the_next_byte_of_a_text_is_the_target(corpus: Corpus) -> None:
     assert all(bytes(row.tolist()) in text for row in rows.tokens)
 
 
-@pytest.mark.parametrize("name", [name for name in TASKS if name != "sort"])
+@pytest.mark.parametrize("name", [name for name in TASKS if name not in ("sort", "states")])
 def test_longer_rows_end_in_the_same_targets(name: str, corpus: Corpus) -> None:
     task: Task = make_task(name, LENGTH, LONGEST, corpus)
     short, *longer = (task.rows(10, length, 5, "test").targets[:, -task.last :] for length in (64, 128, 256))

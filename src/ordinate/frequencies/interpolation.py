@@ -1,7 +1,7 @@
 """Scalings that treat all frequencies alike: interpolation, a larger base, and turning only a part of it.
 
 Sources: Chen et al. 2023, arXiv 2306.15595 (interpolation); bloc97 2023 (NTK-aware and dynamic NTK); Qwen team 2023,
-arXiv 2309.16609 (stepped NTK); Barbero et al. 2024, arXiv 2410.06205 (p-RoPE).
+arXiv 2309.16609 (stepped NTK); Barbero et al. 2024, arXiv 2410.06205 (p-RoPE); Li et al. 2026, arXiv 2602.05258 (clipped).
 """
 
 from __future__ import annotations
@@ -10,11 +10,12 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
+from ordinate.arguments import check_integer
 from ordinate.errors import ArgumentError
 from ordinate.frequencies.scaling import Settings, check_context, check_positive
 from ordinate.frequencies.schedule import geometric, ntk_base
 
-__all__ = ["DynamicNTK", "Linear", "NTKAware", "Proportional", "SteppedNTK"]
+__all__ = ["Clipped", "DynamicNTK", "Linear", "NTKAware", "Proportional", "SteppedNTK"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -130,3 +131,29 @@ class Proportional(Settings):
         turned = int(self.fraction * rotary_dim // 2)
         inv_freq = geometric(rotary_dim, base)
         return tuple(f / self.factor if pair < turned else 0.0 for pair, f in enumerate(inv_freq))
+
+
+@dataclass(frozen=True, repr=False)
+class Clipped(Settings):
+    """The slowest `pairs` fade out: pair n of them, from 0 on, turns at its frequency times (1 + cos(pi n / (pairs - 1))) / 2.
+
+    So the slowest does not turn at all. With `soft` false none of them turns, which is `Proportional` counted from the end.
+    Pairs whose wavelength is past the trained context are meant: their angles were never seen whole.
+
+    Source: Li et al. 2026, arXiv 2602.05258 ("CoPE: Clipped RoPE", no kin of contextual position encoding); read in the
+    authors' code, hrlics/CoPE at commit bb728e8, which clips 20 pairs of 64.
+    """
+
+    pairs: int
+    soft: bool = True
+
+    def __post_init__(self) -> None:
+        check_integer("pairs", self.pairs, minimum=1)
+
+    def inverse_frequencies(self, rotary_dim: int, base: float, length: int | None = None) -> tuple[float, ...]:
+        inv_freq = geometric(rotary_dim, base)
+        clipped = min(self.pairs, len(inv_freq))
+        kept = len(inv_freq) - clipped
+        # one pair alone keeps its frequency in the authors' code, whose line of angles starts at 0
+        fades = [(1 + math.cos(math.pi * n / max(clipped - 1, 1))) / 2 if self.soft else 0.0 for n in range(clipped)]
+        return (*inv_freq[:kept], *(f * fade for f, fade in zip(inv_freq[kept:], fades, strict=True)))

@@ -34,15 +34,19 @@ from ordinate.position.bias import (
 from ordinate.position.bias.alibi import alibi_slopes
 from ordinate.position.catalogue import ENCODINGS, build
 from ordinate.position.convolution import ConvolutionalPosition, DepthwisePosition
+from ordinate.position.grape import GRAPE, PathIntegralBias
 from ordinate.position.householder import PaTH
 from ordinate.position.remapping import DualChunk, LeakyReRoPE, ReRoPE, SelfExtend, StreamingLLM
 from ordinate.position.rotary import (
     AxialRotary,
     LearnedRotary,
     MixedRotary,
+    MultiHeadRotary,
     MultimodalRotary,
     PoPE,
+    RePo,
     Rotary,
+    SelectiveRotary,
     XPos,
     convert_layout,
     rotate_pairs,
@@ -53,6 +57,7 @@ __all__ = [
     "DAPE",
     "ENCODINGS",
     "FIRE",
+    "GRAPE",
     "ALiBi",
     "AxialRotary",
     "CoPE",
@@ -72,14 +77,18 @@ __all__ = [
     "LearnedTable",
     "LogTemperature",
     "MixedRotary",
+    "MultiHeadRotary",
     "MultimodalRotary",
     "MusicRelative",
     "NoPosition",
     "PaTH",
+    "PathIntegralBias",
     "PoPE",
+    "RePo",
     "ReRoPE",
     "Rotary",
     "Sandwich",
+    "SelectiveRotary",
     "SelfExtend",
     "ShawRelative",
     "Sinusoidal",

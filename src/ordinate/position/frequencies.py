@@ -1,6 +1,7 @@
 """The public name of `ordinate.frequencies`: inverse frequencies and their scalings, beside the encodings that use them."""
 
 from ordinate.frequencies import (
+    Clipped,
     DynamicNTK,
     Linear,
     Llama3,
@@ -14,6 +15,7 @@ from ordinate.frequencies import (
 )
 
 __all__ = [
+    "Clipped",
     "DynamicNTK",
     "Linear",
     "Llama3",

@@ -14,8 +14,7 @@ from torch.nn.functional import linear, normalize
 from ordinate.arguments import check_integer
 from ordinate.errors import ArgumentError, ShapeError
 from ordinate.position.base import PositionEncoding, full_precision, under_transform, values_at_hand
-from ordinate.position.bias.content import check_content, usual_scale
-from ordinate.position.bias.distance import distances
+from ordinate.position.bias.content import OrderedKeys, check_content, usual_scale
 
 __all__ = ["PaTH", "path_scores", "path_scores_by_products"]
 
@@ -128,39 +127,13 @@ class PaTH(PositionEncoding):
         """
         wide, keys = check_content(query, key, query_positions, key_positions, num_heads=self.num_heads, head_dim=self.head_dim)
         assert keys is not None
-        order = _order(key_positions)
-        if order is not None:
-            rows = order.expand(keys.shape[0], -1)
-            keys = keys.gather(2, rows[:, None, :, None].expand_as(keys))
-            key_positions = key_positions.gather(-1, order)
-            if visible is not None and visible.shape[-1] > 1:
-                each = rows if visible.shape[0] > 1 or order.ndim > 1 else rows[:1]
-                visible = visible.expand(len(each), -1, -1, -1)
-                visible = visible.gather(-1, each[:, None, None].expand(visible.shape))
-        directions, strengths = self.matrices(keys)
-        counted = distances(query_positions, key_positions) >= 0
-        counted = counted if counted.ndim == 3 else counted.unsqueeze(0)
-        if visible is not None:
-            seen = visible.any(1)
-            counted = counted & seen
-            strengths = strengths * seen.any(-2).unsqueeze(1)  # padding moves nothing
-        number = torch.arange(keys.shape[2], device=keys.device)
-        reach = torch.where(counted, number, -1)
-        reach = reach.amax(-1) if keys.shape[2] else reach.sum(-1)
+        ordered = OrderedKeys.of(keys, query_positions, key_positions, visible)
+        directions, strengths = self.matrices(ordered.keys)
+        if ordered.seen is not None:
+            strengths = strengths * ordered.seen.unsqueeze(1)  # padding moves nothing
         chunk = _CHUNK if values_at_hand(keys) and not under_transform() else keys.shape[2]
-        scores = path_scores(wide, keys, directions, strengths, reach, chunk=chunk)
-        if order is not None:
-            scores = scores.gather(-1, order.argsort(-1).expand(keys.shape[0], -1)[:, None, None].expand_as(scores))
+        scores = ordered.back(path_scores(wide, ordered.keys, directions, strengths, ordered.reach, chunk=chunk))
         return scores * (usual_scale(wide) if scale is None else scale)
-
-
-def _order(positions: Tensor) -> Tensor | None:
-    """The places of keys by rising position, where no row repeats one; None where they stand so."""
-    if values_at_hand(positions) and bool((positions.diff(dim=-1) > 0).all()):
-        return None
-    rising, order = positions.sort(dim=-1, stable=True)
-    once = (rising != rising.roll(1, -1)).all(-1, keepdim=True)
-    return torch.where(once, order, torch.arange(positions.shape[-1], device=positions.device))
 
 
 def path_scores(

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from ordinate.arguments import did_you_mean
 from ordinate.encodings import registry_row
 from ordinate.errors import RefusedError, UnknownNameError
-from ordinate.frequencies import Proportional, Scaling
+from ordinate.frequencies import Clipped, Proportional, Scaling, inverse_frequencies
 from ordinate.spec import PositionSpec
 from ordinate.sweep.own_class import build_own, fill_arguments, is_own, load_own
 
@@ -112,8 +112,18 @@ _ROWS = (
           _one("fire", num_heads=_heads, initial_threshold=lambda shape: shape.train_length / 4)),
     Entry("random-rope", "rotary at random positions in order", _one("rotary", head_dim=_head_dim, layout="half"),
           random_positions=True),
+    Entry("clipped-rope", "rotary, pairs that turn less than once in L fading out", lambda shape: _clipped(shape)),
+    Entry("path-fox", "products of matrices between tokens, and forget gates",
+          lambda shape: [PositionSpec(name, {"num_heads": shape.heads, "head_dim": shape.head_dim})
+                         for name in ("path", "forget-gates")]),
     Entry("none-temperature", "no encoding, attention sharpened at each length", _one("none"), tuned_temperature=True),
 )  # fmt: skip
+
+
+def _clipped(shape: Shape) -> list[PositionSpec]:
+    slow = sum(2 * math.pi / frequency > shape.train_length for frequency in inverse_frequencies(shape.head_dim))
+    return [PositionSpec("rotary", {"head_dim": shape.head_dim, "layout": "half"}, Clipped(slow) if slow else None)]
+
 
 ENCODINGS: Mapping[str, Entry] = {row.name: row for row in _ROWS}
 """Every encoding of a sweep by its name."""

@@ -1,8 +1,11 @@
-"""A trained rotary model stretched past its training length, by four scalings, against cutting the context.
+"""A trained rotary model stretched past its training length, by four scalings or by dropping its positions, against a cut.
 
 Each scaling is put in the place of the model's own at twice, four and eight times the training length: zero-shot, and after
 a short fine-tune at the longer length. The scalings are interpolation, NTK, dynamic NTK and YaRN of `ordinate.frequencies`.
 What they have to beat is truncation: the same targets with the context cut to what the model was trained on.
+
+"dropped" is DroPE (Gelberg et al. 2025, arXiv 2512.12167): the rotation is taken out, and the model trained on for as many
+steps at the length that it was trained at, not at the longer one that it is tested at.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ import copy
 from typing import Any
 
 from ordinate.frequencies import DynamicNTK, Linear, NTKAware, Scaling, YaRN
-from ordinate.position import Rotary
+from ordinate.position import NoPosition, Rotary
 from ordinate.sweep.beta_fast import beta_fast_warning, fitting_beta_fast
 from ordinate.sweep.cell import Cell
 from ordinate.sweep.evaluation import score
@@ -54,6 +57,9 @@ def extend(trained: Trained, cell: Cell, task: Task) -> dict[str, Any]:
     extended: dict[str, dict[str, Any]] = {}
     truncated: dict[str, float] = {}
     warnings: list[str] = []
+    fine = max(1, round(FINE_TUNED_SHARE * cell.steps))
+    bare, recalibrated = _dropped(trained), _dropped(trained)
+    fit(recalibrated, cell, task, length=cell.train_length, steps=fine, seed=cell.seed + 1, rows=cell.batch_rows)
     for length in cell.test_lengths[1:]:
         rows = task.rows(cell.tested_rows, length, cell.seed, "test")
         truncated[str(length)] = _last(trained, rows.cut(cell.train_length), task)
@@ -64,16 +70,17 @@ def extend(trained: Trained, cell: Cell, task: Task) -> dict[str, Any]:
                 warnings.append(warning)
             stretched = _with_scaling(trained, scaling)
             zero_shot = _last(stretched, rows, task)
-            fine = max(1, round(FINE_TUNED_SHARE * cell.steps))
             per_step = max(1, cell.batch_rows * cell.train_length // length)  # as many tokens a step as in training
             fit(stretched, cell, task, length=length, steps=fine, seed=cell.seed + 1, rows=per_step)
             extended[str(length)][name] = {"zero_shot": zero_shot, "fine_tuned": _last(stretched, rows, task)}
+        extended[str(length)]["dropped"] = {"zero_shot": _last(bare, rows, task), "fine_tuned": _last(recalibrated, rows, task)}
     here = task.rows(cell.tested_rows, cell.train_length, cell.seed, "test")
     return {
         "extended": extended,
         "truncated": truncated,
         "at_train_length": _last(trained, here, task),
-        "fine_tuned_steps": max(1, round(FINE_TUNED_SHARE * cell.steps)),
+        "dropped_at_train_length": _last(recalibrated, here, task),
+        "fine_tuned_steps": fine,
         "warnings": warnings,
     }
 
@@ -87,6 +94,13 @@ def _with_scaling(trained: Trained, scaling: Scaling | None) -> Trained:
             for one in model.encodings
         ]
     )
+    return Trained(model, trained.row, trained.learning_rate / 3)
+
+
+def _dropped(trained: Trained) -> Trained:
+    """A copy of the model without its rotations, at a third of the learning rate."""
+    model = copy.deepcopy(trained.model)
+    model.replace_encodings([NoPosition() if isinstance(one, Rotary) else one for one in model.encodings])
     return Trained(model, trained.row, trained.learning_rate / 3)
 
 

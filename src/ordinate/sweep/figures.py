@@ -142,10 +142,11 @@ def extension_figure(records: Sequence[dict[str, Any]]) -> Figure | None:
     train_length = done[0]["settings"]["train_length"]
     results = [r["result"] for r in done]
     lengths = list(results[0]["extended"])
+    names: list[str] = min((list(one["extended"][lengths[0]]) for one in results), key=len)  # before DroPE there was one less
     factors = [int(n) // train_length for n in lengths]
     with canvas(2, height=3.3) as (figure, axes):
         for panel, how, title in zip(axes, ("zero_shot", "fine_tuned"), ("Zero-shot", "After a short fine-tune"), strict=True):
-            for name, series in zip(results[0]["extended"][lengths[0]], SERIES, strict=False):
+            for name, series in zip(names, SERIES, strict=False):
                 points = [
                     (f, Spread({i: one["extended"][n][name][how] for i, one in enumerate(results)}))
                     for f, n in zip(factors, lengths, strict=True)
@@ -167,7 +168,7 @@ def extension_figure(records: Sequence[dict[str, Any]]) -> Figure | None:
     last = lengths[-1]
     values = "; ".join(
         f"{name} {Spread({i: one['extended'][last][name]['zero_shot'] for i, one in enumerate(results)}).mean:.2f}"
-        for name in results[0]["extended"][last]
+        for name in names
     )
     return Figure(
         "extension",

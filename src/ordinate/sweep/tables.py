@@ -143,7 +143,7 @@ def extension_rows(records: Sequence[dict[str, Any]]) -> tuple[list[str], list[l
     lengths = list(done[0]["extended"])
     columns = ["scaling", *(f"{int(n):,}, {how}" for n in lengths for how in ("zero-shot", "fine-tuned"))]
     rows = []
-    for name in done[0]["extended"][lengths[0]]:
+    for name in min((one["extended"][lengths[0]] for one in done), key=len):  # results of before DroPE lack it
         cells = [
             _text_of([one["extended"][n][name][how] for one in done]) for n in lengths for how in ("zero_shot", "fine_tuned")
         ]

@@ -1,4 +1,4 @@
-"""What is trained and tested: rows of tokens with the targets that are scored, for seven tasks that separate encodings.
+"""What is trained and tested: rows of tokens with the targets that are scored, for nine tasks that separate encodings.
 
 A task draws rows of any length. What is scored in the last quarter of the training length is drawn first, so rows of L, 2L,
 4L and 8L tokens from one seed end in the same questions with the same answers, and only what lies before them grows. Each
@@ -8,6 +8,7 @@ task has a chance level, the score of who has not looked; its tests hold a solut
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -304,6 +305,55 @@ def _walk(rule: Tensor, steps: int, generator: torch.Generator) -> Tensor:
     return torch.stack(places, 1)
 
 
+def flip_flop(length: int, longest: int) -> Task:
+    """The bit that was written last: writes and reads, each one token in ten, among tokens with bits that are to be ignored.
+
+    Token ids: write 0 and 1, ignore 0 and 1, read. The last L tokens begin with a write, so that longer rows ask the same.
+    Source: Liu et al. 2023, arXiv 2306.00946 (flip-flop language modelling, its sparse setting).
+    """
+
+    def draw(count: int, n: int, generator: torch.Generator) -> Rows:
+        end = _instructions(count, length, generator)
+        tokens = torch.cat((_instructions(count, n - length, generator), end), 1) if n > length else end
+        place = torch.where(tokens < 2, torch.arange(n), 0).cummax(1).values  # of the last write
+        targets = torch.where(tokens == 4, tokens.gather(1, place), NOT_SCORED)
+        return Rows(tokens, targets)
+
+    return _exact("flip-flop", length, 5, 2, draw)
+
+
+def _instructions(count: int, steps: int, generator: torch.Generator) -> Tensor:
+    kind, bit = torch.rand(count, steps, generator=generator), torch.randint(2, (count, steps), generator=generator)
+    tokens = torch.where(kind < 0.1, bit, torch.where(kind < 0.9, 2 + bit, 4))
+    tokens[:, 0] = bit[:, 0]
+    return tokens
+
+
+_PERMUTATIONS = tuple(itertools.permutations(range(3)))
+_PRODUCTS = torch.tensor(
+    [[_PERMUTATIONS.index(tuple(a[b[i]] for i in range(3))) for b in _PERMUTATIONS] for a in _PERMUTATIONS]
+)
+"""The product of two of the six permutations of three things, by their numbers."""
+
+
+def states(length: int, longest: int) -> Task:
+    """Where three things are after all exchanges so far: each token is a permutation, asked is the product of all up to it.
+
+    The answer depends on every token before it, so the last targets are not the same at every length, and the context cut to
+    L does not hold them. Source: the word problem of S3, as in Merrill, Petty and Sabharwal 2024, arXiv 2404.08819 (of S5).
+    """
+
+    def draw(count: int, n: int, generator: torch.Generator) -> Rows:
+        tokens = torch.randint(6, (count, n), generator=generator)
+        state, targets = torch.zeros(count, dtype=torch.int64), torch.empty_like(tokens)
+        for place in range(n):
+            state = _PRODUCTS[tokens[:, place], state]
+            targets[:, place] = state
+        return Rows(tokens, targets)
+
+    return _exact("states", length, 6, 6, draw)
+
+
 TASKS: Mapping[str, tuple[Callable[..., Task], str]] = {
     "text": (text, "the next byte of a text"),
     "lookup": (lookup, "the value of a key, from a needle among fillers"),
@@ -312,5 +362,7 @@ TASKS: Mapping[str, tuple[Callable[..., Task], str]] = {
     "reverse": (reverse, "half a row backwards"),
     "sort": (sort, "half a row of numbers in rising order"),
     "induction": (induction, "what followed this token last time"),
+    "flip-flop": (flip_flop, "the bit that was written last, among much to ignore"),
+    "states": (states, "where three things are after every exchange so far"),
 }
 """Each task by name: what makes it, and what is asked."""

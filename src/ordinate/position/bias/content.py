@@ -10,18 +10,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Literal
 
 import torch
 from torch import Tensor
 
 from ordinate.errors import ArgumentError, RefusedError
-from ordinate.position.base import under_transform
+from ordinate.position.base import under_transform, values_at_hand
+from ordinate.position.bias.distance import distances
 from ordinate.position.bias.skew import distance_range, products, share_one_offset, skewed_scores
 from ordinate.position.indices import check_positions
 from ordinate.shapes import check_shape
 
 __all__ = [
+    "OrderedKeys",
     "Way",
     "check_content",
     "check_way",
@@ -149,3 +152,65 @@ def scores_by_row(
         return skewed_scores(query, table[:, rows(distance_range(query_positions, key_positions))])
     index = rows(distance).unsqueeze(-3)
     return products(query, table).gather(-1, index.expand(*query.shape[:3], index.shape[-1]))
+
+
+@dataclass(frozen=True)
+class OrderedKeys:
+    """Keys in the order of their positions, and which of them each query reaches: for terms made of all tokens between.
+
+    Args:
+        keys: [B, G, S, D]. Where a row repeats a position (packed documents) they stay as they stand.
+        positions: of the keys, [S] or [B, S].
+        reach: [B or 1, T], the last key that the query sees, its own in self-attention; -1 for none.
+        counted: bool [B or 1, T, S], keys that a query sees and that are not ahead of it.
+        seen: bool [B or 1, S], keys that some query sees (padding is not); None for all.
+    """
+
+    keys: Tensor
+    positions: Tensor
+    reach: Tensor
+    counted: Tensor
+    seen: Tensor | None
+    _order: Tensor | None
+
+    @classmethod
+    def of(cls, keys: Tensor, query_positions: Tensor, key_positions: Tensor, visible: Tensor | None) -> OrderedKeys:
+        """From keys [B, G, S, D] where they stand, positions, and which pairs are visible, or None for all."""
+        order = _rising(key_positions)
+        if order is not None:
+            rows = order.expand(keys.shape[0], -1)
+            keys = keys.gather(2, rows[:, None, :, None].expand_as(keys))
+            key_positions = key_positions.gather(-1, order)
+            if visible is not None and visible.shape[-1] > 1:
+                each = rows if visible.shape[0] > 1 or order.ndim > 1 else rows[:1]
+                visible = visible.expand(len(each), -1, -1, -1)
+                visible = visible.gather(-1, each[:, None, None].expand(visible.shape))
+        counted = distances(query_positions, key_positions) >= 0
+        counted = counted if counted.ndim == 3 else counted.unsqueeze(0)
+        seen = None
+        if visible is not None:
+            counted = counted & visible.any(1)
+            seen = visible.any(1).any(-2)
+        reach = torch.where(counted, torch.arange(keys.shape[2], device=keys.device), -1)
+        return cls(keys, key_positions, reach.amax(-1) if keys.shape[2] else reach.sum(-1), counted, seen, order)
+
+    def own(self, of_key: Tensor) -> Tensor:
+        """What the key that each query reaches has: [B, G, S, W] to [B, G, T, W]."""
+        place = self.reach.clamp_min(0).expand(of_key.shape[0], -1)[:, None, :, None]
+        return of_key.gather(2, place.expand(-1, of_key.shape[1], -1, of_key.shape[3]))
+
+    def back(self, scores: Tensor) -> Tensor:
+        """Scores [B, H, T, S] with the keys where they stood."""
+        if self._order is None:
+            return scores
+        place = self._order.argsort(-1).expand(scores.shape[0], -1)
+        return scores.gather(-1, place[:, None, None].expand_as(scores))
+
+
+def _rising(positions: Tensor) -> Tensor | None:
+    """The places of keys by rising position, where no row repeats one; None where they stand so."""
+    if values_at_hand(positions) and bool((positions.diff(dim=-1) > 0).all()):
+        return None
+    rising, order = positions.sort(dim=-1, stable=True)
+    once = (rising != rising.roll(1, -1)).all(-1, keepdim=True)
+    return torch.where(once, order, torch.arange(positions.shape[-1], device=positions.device))

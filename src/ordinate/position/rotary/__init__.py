@@ -1,6 +1,8 @@
 """Rotary encodings: queries and keys turned by angles that depend on their positions."""
 
 from ordinate.position.rotary.axial import AXIAL_CONVENTIONS, AxialRotary
+from ordinate.position.rotary.by_head import MultiHeadRotary
+from ordinate.position.rotary.from_keys import RePo, SelectiveRotary
 from ordinate.position.rotary.layouts import convert_layout, layout_order
 from ordinate.position.rotary.learned import LearnedRotary
 from ordinate.position.rotary.mixed_axes import MixedRotary
@@ -15,10 +17,13 @@ __all__ = [
     "AxialRotary",
     "LearnedRotary",
     "MixedRotary",
+    "MultiHeadRotary",
     "MultimodalRotary",
     "PairRotation",
     "PoPE",
+    "RePo",
     "Rotary",
+    "SelectiveRotary",
     "XPos",
     "angle_tables",
     "convert_layout",

@@ -106,6 +106,7 @@ _ALL = [
         for name, length in (("short", 4096), ("long", 131_072))
     ),
     _scaled("proportional", {"rule": "proportional", "fraction": 0.25}),
+    _scaled("clipped", {"rule": "clipped", "pairs": 5}),
     Case("learned-rotary", "learned-rotary", HALF),
     Case("stepped-temperature", "stepped-temperature", {"step_tokens": 4, "strength": 0.1}),
     Case("log-temperature", "log-temperature", {"trained_context": 4}),

@@ -10,7 +10,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from ordinate.frequencies import DynamicNTK, Linear, Llama3, LongRoPE, NTKAware, Proportional, Scaling, SteppedNTK, YaRN
+from ordinate.frequencies import (
+    Clipped,
+    DynamicNTK,
+    Linear,
+    Llama3,
+    LongRoPE,
+    NTKAware,
+    Proportional,
+    Scaling,
+    SteppedNTK,
+    YaRN,
+)
 
 __all__ = ["cos_sin_factor", "inverse_frequencies", "trained_context"]
 
@@ -123,6 +134,18 @@ def _proportional(plain: list[float], rotary_dim: int, base: float, scaling: Pro
     return [f / scaling.factor if pair < turning else 0.0 for pair, f in enumerate(plain)]
 
 
+def _clipped(plain: list[float], rotary_dim: int, base: float, scaling: Clipped, length: int) -> list[float]:
+    first = max(len(plain) - scaling.pairs, 0)
+    last = max(len(plain) - 1 - first, 1)
+
+    def fade(pair: int) -> float:
+        if pair < first:
+            return 1.0
+        return math.cos(math.pi * (pair - first) / last / 2) ** 2 if scaling.soft else 0.0
+
+    return [frequency * fade(pair) for pair, frequency in enumerate(plain)]
+
+
 _RULES: dict[type, Callable[..., list[float]]] = {
     Linear: _linear,
     NTKAware: _ntk,
@@ -132,4 +155,5 @@ _RULES: dict[type, Callable[..., list[float]]] = {
     Llama3: _llama3,
     LongRoPE: _longrope,
     Proportional: _proportional,
+    Clipped: _clipped,
 }
