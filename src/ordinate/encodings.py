@@ -256,10 +256,10 @@ _ROWS = (
     ),
     # scores computed
     Row("path", "householder:PaTH", "scores", {"num_heads": 2, "head_dim": 8, "rank": 6}, ("path-attention",)),
-    Row("repo", "rotary.from_keys:RePo", "scores", {"num_heads": 2, **_HALF}, ("context-repositioning",)),
+    Row("repo", "from_keys:RePo", "scores", {"num_heads": 2, **_HALF}, ("context-repositioning",)),
     Row(
         "selective-rotary",
-        "rotary.from_keys:SelectiveRotary",
+        "from_keys:SelectiveRotary",
         "scores",
         {"num_heads": 2, **_HALF, "rank": 4},
         ("selective-rope",),

@@ -75,13 +75,12 @@ def flip_flop(row: list[int]) -> dict[int, int]:
 
 
 def states(row: list[int]) -> dict[int, int]:
-    """Moves three things about, one permutation after another; which is which is the order of `itertools.permutations`."""
-    ways = list(itertools.permutations("abc"))
-    found, things = {}, "abc"
+    """Moves three things about; an order's number is its place in the dictionary."""
+    found, things = {}, list("abc")
     for place, token in enumerate(row):
-        moved = ways[token]
-        things = "".join(moved["abc".index(thing)] for thing in things)
-        found[place] = ways.index(tuple(things))
+        if token < 2:
+            things[token], things[token + 1] = things[token + 1], things[token]
+        found[place] = ["abc", "acb", "bac", "bca", "cab", "cba"].index("".join(things))
     return found
 
 

@@ -34,6 +34,7 @@ from ordinate.position.bias import (
 from ordinate.position.bias.alibi import alibi_slopes
 from ordinate.position.catalogue import ENCODINGS, build
 from ordinate.position.convolution import ConvolutionalPosition, DepthwisePosition
+from ordinate.position.from_keys import RePo, SelectiveRotary
 from ordinate.position.grape import GRAPE, PathIntegralBias
 from ordinate.position.householder import PaTH
 from ordinate.position.remapping import DualChunk, LeakyReRoPE, ReRoPE, SelfExtend, StreamingLLM
@@ -44,9 +45,7 @@ from ordinate.position.rotary import (
     MultiHeadRotary,
     MultimodalRotary,
     PoPE,
-    RePo,
     Rotary,
-    SelectiveRotary,
     XPos,
     convert_layout,
     rotate_pairs,

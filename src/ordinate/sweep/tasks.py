@@ -329,25 +329,24 @@ def _instructions(count: int, steps: int, generator: torch.Generator) -> Tensor:
     return tokens
 
 
-_PERMUTATIONS = tuple(itertools.permutations(range(3)))
-_PRODUCTS = torch.tensor(
-    [[_PERMUTATIONS.index(tuple(a[b[i]] for i in range(3))) for b in _PERMUTATIONS] for a in _PERMUTATIONS]
-)
-"""The product of two of the six permutations of three things, by their numbers."""
+_ORDERS = tuple(itertools.permutations(range(3)))
+_MOVES = torch.tensor([[_ORDERS.index((b, a, c)), _ORDERS.index((a, c, b)), here] for here, (a, b, c) in enumerate(_ORDERS)])
+"""The order of three things, by its number, after an exchange of the first two, of the last two, and after none."""
 
 
 def states(length: int, longest: int) -> Task:
-    """Where three things are after all exchanges so far: each token is a permutation, asked is the product of all up to it.
+    """How three things stand after all exchanges so far: each token exchanges the first two, the last two, or none.
 
     The answer depends on every token before it, so the last targets are not the same at every length, and the context cut to
-    L does not hold them. Source: the word problem of S3, as in Merrill, Petty and Sabharwal 2024, arXiv 2404.08819 (of S5).
+    L does not hold them. An exchange is a reflection. Source: the word problem of S3 by its generators; of S5 in Merrill, Petty
+    and Sabharwal 2024, arXiv 2404.08819.
     """
 
     def draw(count: int, n: int, generator: torch.Generator) -> Rows:
-        tokens = torch.randint(6, (count, n), generator=generator)
+        tokens = torch.randint(3, (count, n), generator=generator)
         state, targets = torch.zeros(count, dtype=torch.int64), torch.empty_like(tokens)
         for place in range(n):
-            state = _PRODUCTS[tokens[:, place], state]
+            state = _MOVES[state, tokens[:, place]]
             targets[:, place] = state
         return Rows(tokens, targets)
 
@@ -363,6 +362,6 @@ TASKS: Mapping[str, tuple[Callable[..., Task], str]] = {
     "sort": (sort, "half a row of numbers in rising order"),
     "induction": (induction, "what followed this token last time"),
     "flip-flop": (flip_flop, "the bit that was written last, among much to ignore"),
-    "states": (states, "where three things are after every exchange so far"),
+    "states": (states, "how three things stand after every exchange so far"),
 }
 """Each task by name: what makes it, and what is asked."""

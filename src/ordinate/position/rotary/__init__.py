@@ -2,7 +2,6 @@
 
 from ordinate.position.rotary.axial import AXIAL_CONVENTIONS, AxialRotary
 from ordinate.position.rotary.by_head import MultiHeadRotary
-from ordinate.position.rotary.from_keys import RePo, SelectiveRotary
 from ordinate.position.rotary.layouts import convert_layout, layout_order
 from ordinate.position.rotary.learned import LearnedRotary
 from ordinate.position.rotary.mixed_axes import MixedRotary
@@ -21,9 +20,7 @@ __all__ = [
     "MultimodalRotary",
     "PairRotation",
     "PoPE",
-    "RePo",
     "Rotary",
-    "SelectiveRotary",
     "XPos",
     "angle_tables",
     "convert_layout",
