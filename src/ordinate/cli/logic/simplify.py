@@ -39,8 +39,8 @@ def simplify(
         check_solver("--prove", "--no-prove")
     with steps("simplify") as say:
         simplified = passes(original, sat=sat, on_pass=lambda name, gates: say(f"{name}: {gates:,} gates"))
-        say("LUT4 mapping")
-        luts = len(map_luts(simplified.circuit).luts)
+        say("mapping to tables of four and six inputs")
+        luts, wide = (len(map_luts(simplified.circuit, inputs).luts) for inputs in (4, 6))
         say("proof")
         proof = equivalent(original, simplified.circuit, conflicts=1_000_000) if prove else Equivalence(None, "not asked for")
     simplified.circuit.save(out)
@@ -53,6 +53,7 @@ def simplify(
         "votes_before": original.num_votes,
         "votes": simplified.circuit.num_votes,
         "lut4": luts,
+        "lut6": wide,
         "proven": proof.equal,
         "how": proof.how,
         "steps": [{"pass": name, "gates": gates} for name, gates in simplified.steps],
@@ -63,6 +64,6 @@ def simplify(
         table = grid("pass", "gates left")
         for name, gates in simplified.steps:
             table.add_row(name, f"{gates:,}")
-        answer(table, f"{luts:,} LUT4s; {'proven equal' if proof.equal else 'not proven'}: {proof.how}")
+        answer(table, f"{luts:,} LUT4s or {wide:,} LUT6s; {'proven equal' if proof.equal else 'not proven'}: {proof.how}")
     if prove and not proof.equal:
         raise typer.Exit(1)

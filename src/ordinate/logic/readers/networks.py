@@ -232,9 +232,10 @@ def from_module(
             continue
         if tables is None:
             size = getattr(module, "in_dim", getattr(module, "input_size", None))
-            if input_shape is None and not isinstance(size, int):
+            known = input_shape or ((size,) if isinstance(size, int) else None)
+            if known is None:
                 raise ArgumentError("input_shape", expected=f"the shape of one input, for {kind} does not say it", got=None)
-            tables = _Tables(torch.arange(int(np.prod(input_shape or (size,)))).reshape(input_shape or (size,)))
+            tables = _Tables(torch.arange(int(np.prod(known))).reshape(known))
         if kind == "GroupSum":
             order = getattr(module, "randperm", None)
             votes, tau = _grouped(tables, int(module.k), order, library), float(module.tau)
@@ -300,7 +301,8 @@ def _follow(tables: _Tables, module: Any, kind: str, name: str, parametrisation:
         indices = torch.stack([one.cpu() for one in module.indices]).long()
         _dense(tables, indices, None, module.weights.detach().cpu(), "raw", name)
     elif kind == "LUTLayer":
-        mapping, luts = module.mapping, module.luts.detach().cpu()
+        mapping: Any = module.mapping
+        luts = module.luts.detach().cpu()
         if not getattr(module, "ste", True):
             raise RefusedError(name, expected="a table layer whose outputs are bits (ste=True)", got="ste=False")
         if isinstance(mapping, nn.Module):
