@@ -230,6 +230,7 @@ def test_a_scaling_that_weights_were_trained_with_is_continued_and_never_replace
         "linear": "no",
         "dynamic": "no",
         "longrope": "no",
+        "drop": "possible",
     }
     rotation = turning(found)
     assert isinstance(rotation.scaling, Llama3)
@@ -399,6 +400,20 @@ def test_an_option_says_what_tuning_its_method_needs_and_cites_who_measured_it()
     options = assess(inspect_config(QWEN).main, 131072).options
     assert {option.method for option in options} == set(METHODS)
     assert all("20" in option.tuning for option in options)
+
+
+def test_dropping_the_rotations_is_a_warning_and_no_edit() -> None:
+    document = Document("config.json", None, config=QWEN, text=json.dumps(QWEN))
+    found = extend(document, inspect_document(document), 131072, method="drop")
+    assert found.chosen is not None
+    assert "Warning: until it has been trained on" in found.chosen.why
+    assert "at the trained length" in found.chosen.tuning
+    assert found.edited == ""
+    assert len(found.spellings) == 4
+    assert all("no setting takes rotations out" in each.refused for each in found.spellings)
+    assert extend(document, inspect_document(document), 131072).chosen.method == "yarn"
+    with pytest.raises(RefusedError, match="8 times the trained length"):
+        extend(document, inspect_document(document), 32768 * 16, method="drop")
 
 
 @with_configs

@@ -22,7 +22,9 @@ def extend(
     to: Annotated[str, typer.Option("--to", metavar="N", help="Tokens the model should run at: 131072, 131,072, 128k, 1M.")],
     method: Annotated[
         str | None,
-        typer.Option("--method", metavar="NAME", help="linear, ntk, dynamic, yarn or longrope; the best suited by default."),
+        typer.Option(
+            "--method", metavar="NAME", help="linear, ntk, dynamic, yarn, longrope or drop; the best suited is taken."
+        ),
     ] = None,
     dialect: Annotated[
         str | None,

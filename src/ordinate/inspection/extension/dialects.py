@@ -34,6 +34,9 @@ _OF_SCALING = {
 }
 
 
+_NO_DROP = "no setting takes rotations out: train on without them first, with the model's code changed"
+
+
 @dataclass(frozen=True)
 class Spelling:
     """The stretch in one dialect.
@@ -92,6 +95,8 @@ def reads_scaling(part: Part) -> bool | None:
 def _unread(dialect: Dialect, part: Part, option: Option) -> str:
     """Why the family's code would not read this dialect, or ""."""
     reads = reads_scaling(part)
+    if option.method == "drop":
+        return _NO_DROP
     if reads is False:
         return f"transformers' code of {part.model_type.value} reads no scaling: its frequencies are fixed"
     if reads is None and dialect == "transformers-5":
@@ -291,6 +296,8 @@ def vllm(raw: Mapping[str, Any], part: Part, option: Option | None, length: int)
     path = _path(part)
     if option is None:
         return Spelling("vllm", f"--hf-overrides {_quoted(_wrapped(path, claims))} {reach}")
+    if option.method == "drop":
+        return Spelling("vllm", "", _NO_DROP)
     if isinstance(option.scaling, DynamicNTK) and option.base is None:
         text = "vLLM's dynamic scaling is computed once, for factor x the stated context, and ignores the length of the row"
         return Spelling("vllm", "", f"{text}; use yarn or ntk there")
@@ -322,6 +329,8 @@ def llama_cpp(part: Part, option: Option | None, length: int) -> Spelling:
     reach = f"-c {length}"
     if option is None:
         return Spelling("llama.cpp", reach)
+    if option.method == "drop":
+        return Spelling("llama.cpp", "", _NO_DROP)
     if option.base is not None:
         return Spelling("llama.cpp", f"--rope-freq-base {option.base:.10g} {reach}")
     scaling = option.scaling

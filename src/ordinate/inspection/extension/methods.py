@@ -2,7 +2,8 @@
 
 Sources: Chen et al. 2023, arXiv 2306.15595 (interpolation); bloc97 2023 and emozilla 2023 (NTK-aware, dynamic NTK); Peng et al.
 2023, arXiv 2309.00071 (YaRN); Ding et al. 2024, arXiv 2402.13753 (LongRoPE); Rozière et al. 2023, arXiv 2308.12950 (a larger
-base); Press et al. 2021, arXiv 2108.12409 (ALiBi); Kazemnejad et al. 2023, arXiv 2305.19466 (NoPE).
+base); Press et al. 2021, arXiv 2108.12409 (ALiBi); Kazemnejad et al. 2023, arXiv 2305.19466 (NoPE); Gelberg et al. 2025,
+arXiv 2512.12167 (DroPE).
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from ordinate.inspection.records import LayerKind, Part, Rotation
 
 __all__ = ["METHODS", "TUNING", "Assessment", "Method", "Option", "assess", "far_layers"]
 
-Method = Literal["linear", "ntk", "dynamic", "yarn", "longrope"]
-METHODS: tuple[Method, ...] = ("yarn", "linear", "ntk", "dynamic", "longrope")
+Method = Literal["linear", "ntk", "dynamic", "yarn", "longrope", "drop"]
+METHODS: tuple[Method, ...] = ("yarn", "linear", "ntk", "dynamic", "longrope", "drop")
 
 TUNING: dict[Method, str] = {
     "yarn": "works untuned for small factors; published models tune 400 steps on long texts (Peng et al. 2023, arXiv"
@@ -32,6 +33,8 @@ TUNING: dict[Method, str] = {
     "dynamic": "none, and texts inside the trained context are untouched; quality falls off gently past it (emozilla 2023; Peng"
     " et al. 2023, arXiv 2309.00071, section 3.3)",
     "longrope": "a search for one divisor a pair and then tuning on long texts (Ding et al. 2024, arXiv 2402.13753, section 4)",
+    "drop": "always: training goes on without rotations, at the trained length, before the model is of any use (Gelberg et al."
+    " 2025, arXiv 2512.12167)",
 }
 
 MEASURED: dict[Method, tuple[float, str]] = {
@@ -40,6 +43,7 @@ MEASURED: dict[Method, tuple[float, str]] = {
     "ntk": (24, "4,096 to 100,000 tokens with a base of 1,000,000, Rozière et al. 2023, arXiv 2308.12950, section 3.3"),
     "dynamic": (8, "2,048 to 16,384 tokens, emozilla 2023"),
     "longrope": (512, "4,096 to 2,097,152 tokens, Ding et al. 2024, arXiv 2402.13753, table 6"),
+    "drop": (8, "needles found at 8 times the trained length, reported of Gelberg et al. 2025, arXiv 2512.12167"),
 }
 """The largest stretch that was published for each method, tuned where the method needs it, and where it was measured."""
 
@@ -205,7 +209,8 @@ def _with_rotation(part: Part, layer: LayerKind, length: int, trained: int | Non
     ]
     judged = [_within_measured(option, length / (reach if option.method == "ntk" else start)) for option in judged]
     order = {"yes": 0, "possible": 1, "no": 2}
-    options = tuple(sorted(judged, key=lambda option: order[option.suits]))
+    # last whatever it is: no edit makes it, and it is never taken without being named
+    options = (*sorted(judged, key=lambda option: order[option.suits]), _within_measured(_drop(), length / reach))
     why = f"it reaches {reach:,} tokens, {length / reach:.4g} times fewer than wanted"
     if start < reach:
         why += f"; before its scaling it was trained at {start:,}"
@@ -346,6 +351,14 @@ def _dynamic(rotation: Rotation, length: int, start: int) -> Option:
     except OrdinateError as error:
         return Option("dynamic", "no", str(error))
     return Option("dynamic", "possible", why, scaling)
+
+
+def _drop() -> Option:
+    why = (
+        "takes the rotations out for good. Warning: until it has been trained on without them the model is worse at every"
+        " length, and no setting of a program does it: the code and the weights change"
+    )
+    return Option("drop", "possible", why)
 
 
 def _longrope(rotation: Rotation) -> Option:
