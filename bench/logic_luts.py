@@ -26,8 +26,18 @@ import numpy as np
 
 from ordinate.data import digits
 from ordinate.lab.machine import machine
-from ordinate.logic import Circuit, FixedPoint, InputThresholds, TrainingSettings, equivalent, lut_circuit, map_luts, simplify
-from ordinate.logic.classifier import train_on_table
+from ordinate.logic import (
+    Circuit,
+    FixedPoint,
+    InputThresholds,
+    TrainingSettings,
+    equivalent,
+    grow,
+    lut_circuit,
+    map_luts,
+    simplify,
+)
+from ordinate.logic.classifier import table_growth, train_on_table
 from ordinate.logic.export.lut_mapping import encoder
 
 SIZES = {
@@ -35,11 +45,12 @@ SIZES = {
     4: ((100, 50), (300, 150), (800, 400)),
     6: ((60, 30), (200, 100), (500, 250)),
 }
+GROWN = (100, 300)
 BITS = 3
 
 
 def measured(k: int, widths: tuple[int, ...], known: Any, seed: int, epochs: int, learned: bool) -> dict[str, Any]:
-    """One network: its accuracy, and its tables in every way of counting."""
+    """One trained network."""
     parts = [(part.images.reshape(len(part), -1), part.labels) for part in (known.train, known.validation, known.test)]
     codes = InputThresholds.thermometer(parts[0][0], BITS)
     settings = TrainingSettings(epochs=epochs, batch_size=64, learning_rate=0.05, patience=epochs, seed=seed)
@@ -48,8 +59,25 @@ def measured(k: int, widths: tuple[int, ...], known: Any, seed: int, epochs: int
     done = train_on_table(parts[0], parts[1], codes, widths, len(known.classes), settings, k=k, seed=1000 * seed, **gates)
     seconds = time.process_time() - started
     tables, circuit = lut_circuit(done.network), Circuit.from_network(done.network)
+    row = {"kind": f"{k}", "trained": sum(widths), "seed": seed, "tables": tables.num_tables}
+    return row | counted(circuit, tables.to_circuit(by_rows=True), known, parts) | {"cpu_seconds": round(seconds, 1)}
+
+
+def grown(gates: int, known: Any, seed: int) -> dict[str, Any]:
+    """A circuit grown gate by gate, counted in the same ways."""
+    parts = [(part.images.reshape(len(part), -1), part.labels) for part in (known.train, known.validation, known.test)]
+    codes = InputThresholds.thermometer(parts[0][0], BITS)
+    settings = table_growth(gates, len(codes.feature), len(parts[0][1]), replacements=1, seed=seed)
+    started = time.process_time()
+    circuit = grow(parts[0], parts[1], codes, settings).circuit
+    row = {"kind": "2, grown", "trained": gates, "seed": seed, "tables": circuit.num_gates}
+    return row | counted(circuit, circuit, known, parts) | {"cpu_seconds": round(time.process_time() - started, 1)}
+
+
+def counted(circuit: Circuit, reference: Circuit, known: Any, parts: list[Any]) -> dict[str, Any]:
+    """The accuracy of a circuit, and its tables in every way of counting."""
     small = simplify(circuit, sat=False).circuit
-    proof = equivalent(small, tables.to_circuit(by_rows=True), conflicts=20_000)
+    proof = equivalent(small, reference, conflicts=20_000)
 
     def accuracy(part: tuple[Any, Any]) -> float:
         assert small.inputs is not None
@@ -58,10 +86,6 @@ def measured(k: int, widths: tuple[int, ...], known: Any, seed: int, epochs: int
     front = encoder(small, FixedPoint(known.highest.bit_length()))
     mapped = {inputs: len(map_luts(small, inputs).luts) for inputs in (4, 6)}
     return {
-        "k": k,
-        "trained": sum(widths),
-        "seed": seed,
-        "tables": tables.num_tables,
         "gates": small.num_gates,
         "lut4": mapped[4],
         "lut6": mapped[6],
@@ -70,7 +94,6 @@ def measured(k: int, widths: tuple[int, ...], known: Any, seed: int, epochs: int
         "proven": proof.equal,
         "validation": accuracy(parts[1]),
         "test": accuracy(parts[2]),
-        "cpu_seconds": round(seconds, 1),
     }
 
 
@@ -91,8 +114,12 @@ def main() -> None:
             for seed in range(1 if asked.quick else asked.seeds):
                 rows.append(measured(k, widths, known, seed, 10 if asked.quick else asked.epochs, asked.learned))
                 print(f"k={k} {widths} seed {seed}: {rows[-1]['test']:.2%}", file=sys.stderr)
+    for gates in GROWN[: 1 if asked.quick else None]:
+        for seed in range(1 if asked.quick else asked.seeds):
+            rows.append(grown(gates, known, seed))
+            print(f"grown {gates} seed {seed}: {rows[-1]['test']:.2%}", file=sys.stderr)
     print(f"{known.source}, {BITS} thresholds a pixel, {time.strftime('%Y-%m-%d')}, {machine()}")
-    columns = ("tables", "lut4", "lut6", "encoder_lut4", "encoder_lut6", "gates", "validation", "test")
+    columns = ("tables", "gates", "lut4", "lut6", "encoder_lut4", "encoder_lut6", "validation", "test")
     heads = (
         "inputs",
         "nodes",
@@ -108,19 +135,14 @@ def main() -> None:
     )
     print(f"| {' | '.join(heads)} |")
     print("|---" * len(heads) + "|")
-    for k, each in sizes.items():
-        for widths in each:
-            own = [row for row in rows if (row["k"], row["trained"]) == (k, sum(widths))]
-            mean = {name: statistics.mean(row[name] for row in own) for name in columns}
-            spread = f"{min(row['test'] for row in own):.2%} to {max(row['test'] for row in own):.2%}"
-            counts = " | ".join(
-                f"{mean[name]:,.0f}" for name in ("tables", "gates", "lut4", "lut6", "encoder_lut4", "encoder_lut6")
-            )
-            proven = sum(row["proven"] is True for row in own)
-            print(
-                f"| {k} | {sum(widths):,} | {counts} | {mean['validation']:.2%} | {mean['test']:.2%} ({spread}) "
-                f"| {proven} of {len(own)} |"
-            )
+    for kind, trained in dict.fromkeys((row["kind"], row["trained"]) for row in rows):
+        own = [row for row in rows if (row["kind"], row["trained"]) == (kind, trained)]
+        mean = {name: statistics.mean(row[name] for row in own) for name in columns}
+        spread = f"{min(row['test'] for row in own):.2%} to {max(row['test'] for row in own):.2%}"
+        counts = " | ".join(f"{mean[name]:,.0f}" for name in columns[:6])
+        proven = sum(row["proven"] is True for row in own)
+        accuracies = f"{mean['validation']:.2%} | {mean['test']:.2%} ({spread})"
+        print(f"| {kind} | {trained:,} | {counts} | {accuracies} | {proven} of {len(own)} |")
     if asked.figure is not None:
         draw(rows, asked.figure)
     print(json.dumps({"data": known.source, "bits": BITS, "rows": rows}))
@@ -134,11 +156,12 @@ def draw(rows: list[dict[str, Any]], path: Path) -> None:
 
     figure = Figure(figsize=(7, 4), layout="constrained")
     axes = figure.subplots()
-    for k, colour, marker in ((2, "#0072b2", "o"), (4, "#d55e00", "s"), (6, "#009e73", "^")):
-        own = [row for row in rows if row["k"] == k]
+    styles = (("2", "#0072b2", "o"), ("4", "#d55e00", "s"), ("6", "#009e73", "^"), ("2, grown", "#cc79a7", "D"))
+    for kind, colour, marker in styles:
+        own = [row for row in rows if row["kind"] == kind]
         test = np.array([row["test"] for row in own])
         alone = np.array([row["lut6"] for row in own])
-        axes.scatter(alone, test, color=colour, marker=marker, s=24, label=f"{k} inputs")
+        axes.scatter(alone, test, color=colour, marker=marker, s=24, label=f"inputs: {kind}")
         axes.scatter(
             alone + [row["encoder_lut6"] for row in own], test, edgecolor=colour, facecolor="none", marker=marker, s=24
         )

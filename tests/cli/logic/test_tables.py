@@ -147,6 +147,30 @@ def test_a_circuit_of_two_digits_is_run_on_these_digits(tmp_path: Path) -> None:
     assert (ran["classes"], ran["test_accuracy"]) == ([3, 5], trained["test_accuracy"])
 
 
+@pytest.mark.parametrize("command", ["grow", "train"])
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a,y\n", "expected rows and a column beside the label, got 0 rows"),
+        ("y\nu\nv\n", "expected rows and a column beside the label, got 2 rows, 0 columns"),
+        ("a,y\n1,u\n2,u\n", "--label: expected a column of at least two classes, got only u"),
+        (
+            "a,y\n1,u\n2,v\n",
+            "--table: expected a class with rows to learn from, to validate and to test on, got 1 of u, 1 of v",
+        ),
+        ("a,y\n" + "1,u\n1,v\n" * 9, "--table: expected a column that varies in the rows to learn from, got constant"),
+        ("a,y\n" + "red,u\n1,v\n" * 9, "column a: expected numbers, got 'red' in row 1; drop the column, or name it as one"),
+    ],
+)
+def test_tables_that_nothing_can_be_learned_from(command: str, text: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text(text)
+    code, _, error = run(command, "--table", str(tmp_path / "t.csv"), "--label", "y", "--out", str(tmp_path / "o.json"))
+    assert code == 2
+    assert message in error
+    assert error.count("\n") == 1
+    assert not (tmp_path / "o.json").exists()
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

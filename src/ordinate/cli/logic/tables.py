@@ -142,8 +142,16 @@ def table_parts(
         tested = other.x, _numbers_of(other.y, classes.tolist(), "--set" if test is None else "--test-table")
     learned, validated = split_rows(numbers[rows], 0.125, seed + 1)
     learned, validated = rows[learned], rows[validated]
+    if len(np.intersect1d(learned, validated)) or (other is None and len(np.intersect1d(rows, kept))):
+        counts = ", ".join(f"{(numbers == place).sum()} of {name}" for place, name in enumerate(classes.tolist()))
+        hint = "name another table to test on: --test-table" if other is None else "give more rows"
+        raise ArgumentError(
+            "--table", expected="a class with rows to learn from, to validate and to test on", got=counts, hint=hint
+        )
     if groups is not None:
         learned, validated = _by_group(groups, numbers, seed)
+    if (known.x[learned] == known.x[learned[:1]]).all():
+        raise ArgumentError("--table", expected="a column that varies in the rows to learn from", got="constant columns only")
     notes: dict[str, Any] = {**source, "features": list(known.features), "columns": columns, "label": label}
     if known.categories:
         notes["categories"] = {name: list(values) for name, values in known.categories.items()}

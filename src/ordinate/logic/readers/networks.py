@@ -306,7 +306,8 @@ def _follow(tables: _Tables, module: Any, kind: str, name: str, parametrisation:
         if not getattr(module, "ste", True):
             raise RefusedError(name, expected="a table layer whose outputs are bits (ste=True)", got="ste=False")
         if isinstance(mapping, nn.Module):
-            chosen = mapping.weights.detach().cpu().argmax(0).reshape(len(luts), -1)
+            wanted: Any = mapping.weights
+            chosen = wanted.detach().cpu().argmax(0).reshape(len(luts), -1)
         else:
             chosen = mapping.detach().cpu()
         _dwn(tables, luts, chosen, name)
