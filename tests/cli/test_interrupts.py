@@ -46,7 +46,7 @@ LONG = (
     Long("lab A --out {out}/report --json", "seconds|started|budget"),
     Long("golden --all --out {out}/golden"),
     Long("reservoir laterality --draws 12 --figure {out}/picture.svg --json", "seconds"),
-    Long("reservoir control --few --draws 4 --wirings random --baselines input --out {out}/page.html --json", "seconds"),
+    Long("reservoir control --few --draws 4 --nulls random --baselines input --out {out}/page.html --json", "seconds"),
     Long("reservoir tasks memory --nulls random --seeds 3 --steps 600 --figure {out}/picture.svg --json", "seconds"),
     Long("reservoir drive --seconds 3 --format svg --out {out}/drive.svg --json", "seconds"),
 )

@@ -37,7 +37,7 @@ def test_a_sweep_prints_a_table_and_keeps_a_file_a_cell(finished: Path) -> None:
 
 
 def test_json_csv_and_charts_come_on_request(finished: Path, tmp_path: Path) -> None:
-    told = sweep("--show", "--out", finished, "--json", "--csv", tmp_path / "t.csv", "--figures", tmp_path / "charts")
+    told = sweep("--show", "--out", finished, "--json", "--csv", tmp_path / "t.csv", "--figure", tmp_path / "charts")
     assert told.exit_code == 0
     (table,) = json.loads(told.stdout)["tables"]
     assert [line["encoding"] for line in table["encodings"]] == ["learned", "alibi"]  # in the order of the sweep

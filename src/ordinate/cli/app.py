@@ -35,7 +35,7 @@ COMMANDS = {
 """Each command with its line of help: the function, or the group of commands, of that name in the file of that name."""
 
 
-class _Program(lazy_group("ordinate.cli", COMMANDS)):  # type: ignore[misc]
+class _Program(lazy_group("ordinate.cli", COMMANDS, renamed={"sweep": {"--figures": "--figure"}})):  # type: ignore[misc]
     """The whole command line: every error becomes one line on standard error and an exit code."""
 
     def main(self, *args: Any, standalone_mode: bool = True, **extra: Any) -> Any:

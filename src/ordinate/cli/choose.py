@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ordinate.cli.options import AsJson
+
 if TYPE_CHECKING:
     from ordinate.sweep.advice import Question
 
@@ -31,7 +33,7 @@ def choose(
     results: Annotated[
         Path | None, typer.Option("--results", metavar="DIR", help="Your own sweep; else the one in the package.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Say which position encoding suits, from measurements and papers, with the article's advice beside it where it differs.
 

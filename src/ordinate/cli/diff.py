@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ordinate.cli.options import AsJson
+
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
@@ -21,7 +23,7 @@ def diff(
     b: Annotated[
         str, typer.Argument(metavar="B", help="The file to compare with: a draft's target, or the config after an edit.")
     ],
-    as_json: Annotated[bool, typer.Option("--json", help="Print the whole answer as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Compare two models position by position, and say whether one could read the other's cache.
 

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ordinate.cli.options import AsJson
+
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
@@ -36,7 +38,7 @@ def extend(
         str | None, typer.Option("--trained", metavar="N", help="The trained context, where the file's is wrong or unknown.")
     ] = None,
     write: Annotated[bool, typer.Option("--write", help="Edit the file in place; the old one stays as FILE.bak.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the whole answer as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Say which scalings suit a model, the exact edit for each program, what it costs, and prove the edit by re-reading it.
 

@@ -7,13 +7,15 @@ from typing import Annotated, Any
 
 import typer
 
+from ordinate.cli.options import AsJson, Listed
+
 __all__ = ["golden"]
 
 
 def golden(
     case: Annotated[str | None, typer.Argument(metavar="CASE", help="Such as rotary-half; see --list.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the vectors as JSON (docs/golden.md).")] = False,
-    listed: Annotated[bool, typer.Option("--list", help="Show the cases.")] = False,
+    as_json: AsJson = False,
+    listed: Listed = False,
     everything: Annotated[bool, typer.Option("--all", help="Write every case, with --out.")] = False,
     out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Folder for the files, one a case.")] = None,
 ) -> None:

@@ -67,12 +67,10 @@ class _Command(TyperCommand):
     renamed: ClassVar[Mapping[str, str]] = {}
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        for option in {argument.partition("=")[0] for argument in args} & set(self.renamed):
+            typer.echo(f"ordinate: {option} is now called {self.renamed[option]}", err=True)
         return super().parse_args(ctx, [self._current(argument) for argument in args])
 
     def _current(self, argument: str) -> str:
         option, equals, value = argument.partition("=")
-        if option not in self.renamed:
-            return argument
-        new = self.renamed[option]
-        typer.echo(f"ordinate: {option} is now called {new}", err=True)
-        return f"{new}{equals}{value}"
+        return f"{self.renamed.get(option, option)}{equals}{value}"

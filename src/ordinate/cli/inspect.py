@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ordinate.cli.options import AsJson
+
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
@@ -24,7 +26,7 @@ def inspect(
             help="A config.json, a directory that holds one, a GGUF file, - for standard input, or owner/name on the hub.",
         ),
     ],
-    as_json: Annotated[bool, typer.Option("--json", help="Print the whole answer as JSON (docs/inspect-schema.md).")] = False,
+    as_json: AsJson = False,
     figure: Annotated[
         Path | None, typer.Option("--figure", metavar="FILE", help="Draw wavelength by pair into this file.")
     ] = None,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ordinate.cli.options import AsJson, Listed
 from ordinate.cli.tables import answer_json, emit
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def lab(
     ] = "ordinate.articles",
     out: Annotated[Path, typer.Option("--out", help="Folder of the report.", metavar="DIR")] = Path("report"),
     full: Annotated[bool, typer.Option("--full", help="Also the claims and versions that take longer.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the rows instead of a table.")] = False,
+    as_json: AsJson = False,
     vectors: Annotated[
         str | None,
         typer.Option(
@@ -39,7 +40,7 @@ def lab(
         typer.Option("--data", metavar="DIR", help="Folder that holds `mnist` or `larval-drosophila`; else embedded data."),
     ] = None,
     seed: Annotated[int | None, typer.Option("--seed", metavar="N", min=0, help="Count seeds from N.")] = None,
-    listed: Annotated[bool, typer.Option("--list", help="Show the claims and run nothing.")] = False,
+    listed: Listed = False,
     again: Annotated[bool, typer.Option("--render", help="Make DIR's page again from its rows and run nothing.")] = False,
 ) -> None:
     """Measure claims, by default those of the source articles: a table of verdicts here, figures and numbers in DIR/index.html.

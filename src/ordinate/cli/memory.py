@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ordinate.cli.options import AsJson
+
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
@@ -23,9 +25,9 @@ def memory(
     context: Annotated[
         str | None, typer.Option("--context", metavar="N", help="Tokens of each sequence; by default what the file claims.")
     ] = None,
-    sequences: Annotated[str, typer.Option("--sequences", metavar="B", help="How many sequences run at once.")] = "1",
+    sequences: Annotated[str, typer.Option("--sequences", metavar="N", help="How many sequences run at once.")] = "1",
     batch: Annotated[
-        str | None, typer.Option("--batch", metavar="TOKENS", help="Tokens computed at once; the program's own by default.")
+        str | None, typer.Option("--batch", metavar="N", help="Tokens computed at once; the program's own by default.")
     ] = None,
     cache_type: Annotated[
         str | None,
@@ -43,7 +45,7 @@ def memory(
     figure: Annotated[
         Path | None, typer.Option("--figure", metavar="FILE", help="Draw the parts as a bar into this file (svg, png, pdf).")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the whole answer as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Say what running a model takes: weights, cache, recurrent state, logits and activations, and whether it fits.
 

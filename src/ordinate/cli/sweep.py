@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ordinate.cli.options import AsJson
+
 if TYPE_CHECKING:
     from ordinate.sweep.cell import Cell
     from ordinate.sweep.presets import Preset
@@ -34,9 +36,10 @@ def sweep(
     ] = None,
     seeds: Annotated[int | None, typer.Option("--seeds", metavar="N", help="How many seeds.")] = None,
     first_seed: Annotated[int | None, typer.Option("--first-seed", metavar="N", min=0, help="Count seeds from N.")] = None,
-    length: Annotated[int | None, typer.Option("--length", metavar="L", help="Tokens of a row in training.")] = None,
+    length: Annotated[int | None, typer.Option("--length", metavar="N", help="Tokens of a row in training.")] = None,
     test: Annotated[
-        str | None, typer.Option("--test", metavar="N,N,...", help="Tokens of a row in tests: multiples of L, L first.")
+        str | None,
+        typer.Option("--test", metavar="N,N,...", help="Tokens of a row in tests: multiples of --length, that first."),
     ] = None,
     steps: Annotated[int | None, typer.Option("--steps", metavar="N", help="Steps of every training.")] = None,
     corpus: Annotated[
@@ -50,11 +53,11 @@ def sweep(
         str | None,
         typer.Option("--template", metavar="NAME", help="Print a class to start from: adds, rotates, biases, scores."),
     ] = None,
-    shard: Annotated[str | None, typer.Option("--shard", metavar="i/n", help="Run only the i-th of n shares.")] = None,
+    shard: Annotated[str | None, typer.Option("--shard", metavar="I/N", help="Run only the I-th of N shares.")] = None,
     show: Annotated[bool, typer.Option("--show", help="Run nothing; tables of all results in DIR.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the tables as JSON.")] = False,
+    as_json: AsJson = False,
     csv: Annotated[Path | None, typer.Option("--csv", metavar="FILE", help="Also write the tables as CSV.")] = None,
-    figures: Annotated[Path | None, typer.Option("--figures", metavar="DIR", help="Also write charts, as SVG.")] = None,
+    figures: Annotated[Path | None, typer.Option("--figure", metavar="DIR", help="Folder of the charts, as SVG.")] = None,
 ) -> None:
     """Train a small decoder with each encoding at L tokens and test it at L, 2L, 4L and 8L: mean, spread, and the cut context.
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ordinate.cli.options import AsJson, Listed
+
 if TYPE_CHECKING:
     from ordinate.verify.verdict import Outcome, Verdict
 
@@ -22,9 +24,11 @@ def verify(
         str | None,
         typer.Argument(metavar="SUBJECT", help="package.module:object, file.py:object, or a model's folder with --kind model."),
     ] = None,
-    kind: Annotated[str, typer.Option("--kind", metavar="KIND", help="One of: " + ", ".join(KINDS) + ".")] = "rotary",
-    layout: Annotated[str | None, typer.Option("--layout", help="half or interleaved; without it, it is identified.")] = None,
-    base: Annotated[float | None, typer.Option("--base", help="Of the frequencies (rope_theta).", metavar="NUMBER")] = None,
+    kind: Annotated[str, typer.Option("--kind", metavar="NAME", help="One of: " + ", ".join(KINDS) + ".")] = "rotary",
+    layout: Annotated[
+        str | None, typer.Option("--layout", metavar="NAME", help="half or interleaved; without it, it is identified.")
+    ] = None,
+    base: Annotated[float | None, typer.Option("--base", help="Of the frequencies (rope_theta).", metavar="X")] = None,
     head_dim: Annotated[int | None, typer.Option("--head-dim", help="Channels of a head.", metavar="N")] = None,
     rotary_dim: Annotated[int | None, typer.Option("--rotary-dim", help="How many of them turn.", metavar="N")] = None,
     dim: Annotated[int | None, typer.Option("--dim", help="Channels of an embedding.", metavar="N")] = None,
@@ -33,20 +37,29 @@ def verify(
     scaling: Annotated[
         str | None, typer.Option("--scaling", metavar="JSON", help='Such as \'{"rule": "linear", "factor": 4.0}\'.')
     ] = None,
-    rule: Annotated[str | None, typer.Option("--rule", help="alibi, t5, sinusoidal, or none to compare with no rule.")] = None,
-    encoding: Annotated[str | None, typer.Option("--encoding", help="Of attention: rotary, alibi or none.")] = None,
+    rule: Annotated[
+        str | None, typer.Option("--rule", metavar="NAME", help="alibi, t5, sinusoidal, or none to compare with no rule.")
+    ] = None,
+    encoding: Annotated[
+        str | None, typer.Option("--encoding", metavar="NAME", help="Of attention: rotary, alibi or none.")
+    ] = None,
     merge: Annotated[int | None, typer.Option("--merge", help="Image patches a side that make a token.", metavar="N")] = None,
     family: Annotated[
-        str | None, typer.Option("--family", help="Whose rows of tokens a builder of positions takes, such as qwen2.5-vl.")
+        str | None,
+        typer.Option("--family", metavar="NAME", help="Whose rows of tokens a builder of positions takes, such as qwen2.5-vl."),
     ] = None,
     both_sides: Annotated[bool, typer.Option("--both-sides", help="Not causal: keys ahead are visible.")] = False,
-    order: Annotated[str | None, typer.Option("--order", help="The subject's axes, such as BTHD.")] = None,
-    takes: Annotated[str | None, typer.Option("--takes", help="positions, offset, tables or nothing.")] = None,
-    angles: Annotated[str | None, typer.Option("--angles", help="float64 allows no error of float32 angles.")] = None,
-    arrays: Annotated[
-        str | None, typer.Option("--arrays", help="numpy, jax, dlpack, or auto; by default torch tensors.")
+    order: Annotated[str | None, typer.Option("--order", metavar="AXES", help="The subject's axes, such as BTHD.")] = None,
+    takes: Annotated[str | None, typer.Option("--takes", metavar="NAME", help="positions, offset, tables or nothing.")] = None,
+    angles: Annotated[
+        str | None, typer.Option("--angles", metavar="TYPE", help="float64 allows no error of float32 angles.")
     ] = None,
-    device: Annotated[str | None, typer.Option("--device", help="Where the subject runs, such as cuda or meta.")] = None,
+    arrays: Annotated[
+        str | None, typer.Option("--arrays", metavar="NAME", help="numpy, jax, dlpack, or auto; by default torch tensors.")
+    ] = None,
+    device: Annotated[
+        str | None, typer.Option("--device", metavar="NAME", help="Where the subject runs, such as cuda or meta.")
+    ] = None,
     arguments: Annotated[
         str | None, typer.Option("--args", metavar="JSON", help="Arguments of a class, such as '{\"dim\": 64}'.")
     ] = None,
@@ -59,9 +72,9 @@ def verify(
         bool, typer.Option("--strict-storage", help="Fail where a cast or an empty device spoils what is stored.")
     ] = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show the properties that passed, too.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the verdict as JSON (docs/verify.md).")] = False,
+    as_json: AsJson = False,
     time_limit: Annotated[float, typer.Option("--time-limit", metavar="SECONDS", help="For the whole check.", min=1)] = 120.0,
-    listed: Annotated[bool, typer.Option("--list", help="Show the known faults and check nothing.")] = False,
+    listed: Listed = False,
     peers: Annotated[bool, typer.Option("--peers", help="Check the libraries that are installed.")] = False,
 ) -> None:
     """Check position code: pass, or a counterexample and the known fault that gives the same numbers.

@@ -15,7 +15,7 @@ def run(*words: str):
 
 
 def test_json_and_page(tmp_path: Path):
-    words = ("narma10", "--draws", "2", "--few", "--steps", "150", "--wirings", "rewired", "--baselines", "past", "--json")
+    words = ("narma10", "--draws", "2", "--few", "--steps", "150", "--nulls", "rewired", "--baselines", "past", "--json")
     done = run(*words, "--out", str(tmp_path / "page.html"))
     assert done.exit_code == 0, done.stderr
     result = json.loads(done.stdout)
@@ -25,7 +25,7 @@ def test_json_and_page(tmp_path: Path):
 
 
 def test_the_turn_as_a_table():
-    done = run("turn", "--draws", "2", "--few", "--wirings", "mirrored")
+    done = run("turn", "--draws", "2", "--few", "--nulls", "mirrored")
     assert done.exit_code == 0, done.stderr
     assert "mirrored" in done.stdout
     assert "closest_mm, lower is better" in done.stdout

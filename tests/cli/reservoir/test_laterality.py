@@ -64,7 +64,7 @@ def test_backwards_signals_run_from_output_cells_to_senses() -> None:
 
 
 def test_several_values_make_a_sweep(tmp_path: Path) -> None:
-    words = ["--steps", "3,6", "--gain", "0.5,1", "--null", "rewired", "--draws", "3"]
+    words = ["--steps", "3,6", "--gain", "0.5,1", "--nulls", "rewired", "--draws", "3"]
     result = json.loads(run(*words, "--json").stdout)
     assert [(row["gain"], row["steps"]) for row in result["settings"]] == [(0.5, 3), (0.5, 6), (1.0, 3), (1.0, 6)]
     assert all(set(row["z_scores"]) == {"rewired"} for row in result["settings"])
@@ -89,7 +89,7 @@ def test_one_setting_can_be_drawn(tmp_path: Path) -> None:
         (["--stimulus", "sensorry"], "got sensorry; did you mean"),
         (["--stimulus", "sensory & left"], "stimulus: expected cells on either side, got none on the right"),
         (["--readout", "sensory & descending"], "query: expected at least one neuron"),
-        (["--null", "scrambled"], "null: expected one of"),
+        (["--nulls", "scrambled"], "null: expected one of"),
         (["--normalisation", "rows"], "normalisation: expected one of"),
         (["--data", "nowhere.zip"], "nowhere.zip"),
         (["--neurons", "neurons.csv"], "--neurons: expected a table of edges as --data, got none"),

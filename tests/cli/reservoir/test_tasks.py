@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from ordinate.cli.app import app
 from ordinate.reservoir.tasks.registry import tasks as known
 
-SMALL = ("--seeds", "2", "--steps", "200", "--nulls", "rewired", "--signs", "positive", "--normalisations", "input")
+SMALL = ("--seeds", "2", "--steps", "200", "--nulls", "rewired", "--signs", "positive", "--normalisation", "input")
 
 
 def tasks(*words: str):
@@ -68,7 +68,7 @@ def test_all_runs_every_task():
         (("narma20",), "task: expected one of memory, narma10"),
         (("memory", "--nulls", "reversed"), "nulls: expected one of rewired"),
         (("memory", "--signs", "negative"), "signs: expected one of positive"),
-        (("memory", "--normalisations", "effective_radius"), "normalisations: expected one of spectral_radius"),
+        (("memory", "--normalisation", "effective_radius"), "normalisations: expected one of spectral_radius"),
         (("memory", "--seeds", "1"), "--seeds: expected at least 2"),
         (("memory", "--seed", "-1"), "--seed: expected at least 0"),
         (("memory", "--steps", "10"), "--steps: expected at least 200"),
@@ -83,13 +83,15 @@ def test_wrong_use_is_one_line_and_exit_2(words, told):
     done = tasks(*words)
     assert done.exit_code == 2
     assert told in done.stderr
-    assert len(done.stderr.strip().splitlines()) == 1
+    said = done.stderr.strip().splitlines()
+    assert said[-1].startswith("ordinate: ")
+    assert set(said[:-1]) <= {"no --data: a small synthetic connectome, not a brain"}
     assert not done.stdout
 
 
 def test_help_starts_without_numpy():
     script = (
-        "import sys; from ordinate.cli.app import main\n"
+        "import sys; from ordinate.cli import main\n"
         "try: main(['reservoir', 'tasks', '--help'])\n"
         "except SystemExit: pass\n"
         "print(sorted({'numpy', 'scipy', 'sklearn', 'matplotlib', 'numba'} & set(sys.modules)))"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ordinate.cli.logic.tables import LabelOption, SetOption, circuit_rows
+from ordinate.cli.options import AsJson
 
 if TYPE_CHECKING:
     from ordinate.logic import Circuit, FixedPoint
@@ -34,13 +35,14 @@ def emit(
     data: Annotated[
         Path | None, typer.Option("--data", metavar="DIR", help="Images for --bench; else the embedded 8x8 digits.")
     ] = None,
-    name: Annotated[str, typer.Option("--name", help="Of the C functions and the module.")] = "circuit",
+    name: Annotated[str, typer.Option("--name", metavar="NAME", help="Of the C functions and the module.")] = "circuit",
     pipelined: Annotated[bool, typer.Option("--pipelined", help="Verilog with registers in counting and comparing.")] = False,
     thresholds: Annotated[bool, typer.Option("--thresholds", help="Verilog takes numbers and compares them itself.")] = False,
     dtype: Annotated[
         str | None,
         typer.Option(
             "--dtype",
+            metavar="TYPE",
             help="Numbers that come in: uint8, int8, ... int32, float32, float64; fixed12.4 or ufixed12.4 (12 bits, 4 of them "
             "behind the point); or fixed, the narrowest for the rows of --table. Else what the thresholds are for.",
         ),
@@ -51,11 +53,13 @@ def emit(
     ] = None,
     published: SetOption = None,
     label: LabelOption = None,
-    missing: Annotated[str, typer.Option("--missing", "--impute", help="Missing numbers of --table, as in run.")] = "refuse",
+    missing: Annotated[
+        str, typer.Option("--missing", "--impute", metavar="NAME", help="Missing numbers of --table, as in run.")
+    ] = "refuse",
     rows: Annotated[
         Path | None, typer.Option("--rows", metavar="FILE", help="The rows of --table in that type, for the C program's input.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Write a circuit in other languages.
 

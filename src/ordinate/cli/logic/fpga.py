@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from ordinate.cli.logic.options import DataFolder, OtherData
+from ordinate.cli.options import AsJson
 
 __all__ = ["fpga"]
 
@@ -16,15 +17,17 @@ def fpga(
     circuit: Annotated[Path, typer.Argument(metavar="CIRCUIT", help="A circuit in JSON.")],
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder for all files and reports.")],
     data: DataFolder = None,
-    images: Annotated[int | None, typer.Option("--images", help="Test images to simulate; else all.")] = None,
-    pins: Annotated[int, typer.Option("--pins", help="Bits a clock that the chip takes.")] = 8,
-    seed: Annotated[int, typer.Option("--seed", help="Of the placement.")] = 1,
-    counting: Annotated[str, typer.Option("--counting", help="tree, shifted (a few votes a clock), or auto.")] = "auto",
+    images: Annotated[int | None, typer.Option("--images", metavar="N", help="Test images to simulate; else all.")] = None,
+    pins: Annotated[int, typer.Option("--pins", metavar="N", help="Bits a clock that the chip takes.")] = 8,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Of the placement.")] = 1,
+    counting: Annotated[
+        str, typer.Option("--counting", metavar="NAME", help="tree, shifted (a few votes a clock), or auto.")
+    ] = "auto",
     gate_levels: Annotated[
-        int | None, typer.Option("--gate-levels", help="A register also after so many levels of gates.")
+        int | None, typer.Option("--gate-levels", metavar="N", help="A register also after so many levels of gates.")
     ] = None,
     other_data: OtherData = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Synthesise, place and route a circuit on an up5k, simulate it on the test images, and prove its gates.
 

@@ -23,6 +23,7 @@ from ordinate.cli.logic.tables import (
     table_parts,
     table_record,
 )
+from ordinate.cli.options import AsJson
 
 if TYPE_CHECKING:
     from ordinate.data import Digits
@@ -35,13 +36,23 @@ def grow(
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Where the circuit goes (JSON).")],
     data: DataFolder = None,
     classes: Classes = None,
-    gates: Annotated[int, typer.Option("--gates", help="Two-input gates, at most.")] = 1000,
-    votes: Annotated[int, typer.Option("--votes", help="Classes a gate may vote on; votes are counted, not gates.")] = 3,
-    threshold: Annotated[float | None, typer.Option("--threshold", help="A pixel above it is a 1; else 95 of 255.")] = None,
-    copies: Annotated[int | None, typer.Option("--copies", help="Distorted copies of each training image.")] = None,
-    replacements: Annotated[int, typer.Option("--replacements", help="Times that weak gates are cut and others grown.")] = 2,
-    fine_tune: Annotated[int, typer.Option("--fine-tune", help="Epochs of gradient descent on the grown gates.")] = 0,
-    seed: Annotated[int, typer.Option("--seed", help="Of all draws; the same seed gives the same circuit.")] = 0,
+    gates: Annotated[int, typer.Option("--gates", metavar="N", help="Two-input gates, at most.")] = 1000,
+    votes: Annotated[
+        int, typer.Option("--votes", metavar="N", help="Classes a gate may vote on; votes are counted, not gates.")
+    ] = 3,
+    threshold: Annotated[
+        float | None, typer.Option("--threshold", metavar="X", help="A pixel above it is a 1; else 95 of 255.")
+    ] = None,
+    copies: Annotated[
+        int | None, typer.Option("--copies", metavar="N", help="Distorted copies of each training image.")
+    ] = None,
+    replacements: Annotated[
+        int, typer.Option("--replacements", metavar="N", help="Times that weak gates are cut and others grown.")
+    ] = 2,
+    fine_tune: Annotated[
+        int, typer.Option("--fine-tune", metavar="N", help="Epochs of gradient descent on the grown gates.")
+    ] = 0,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Of all draws; the same seed gives the same circuit.")] = 0,
     checkpoint: Annotated[
         Path | None, typer.Option("--checkpoint", metavar="FILE", help="Written each round; where it is there, growth goes on.")
     ] = None,
@@ -58,7 +69,7 @@ def grow(
     categories: CategoriesOption = None,
     bits: BitsOption = "4",
     spacing: SpacingOption = "quantile",
-    as_json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Grow a circuit of two-input gates from images of digits or from a table, and read its test accuracy once.
 
@@ -98,7 +109,7 @@ def grow(
 
         curve = [(report.gates, report.validation_accuracy) for report in grown.rounds]
         save_growth_picture(grown.circuit, curve, known.size, picture)
-        answer["picture"] = str(picture)
+        answer["figure"] = str(picture)
     answer_record(answer, as_json)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ordinate.cli.logic.options import check_solver
+from ordinate.cli.options import AsJson
 
 if TYPE_CHECKING:
     from ordinate.logic import Circuit
@@ -26,17 +27,24 @@ def import_(
     ],
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Where the circuit goes (JSON).")],
     classes: Annotated[
-        int | None, typer.Option("--classes", help="Classes that the outputs share; a state dict does not say it.")
+        int | None,
+        typer.Option("--classes", metavar="N,N,...", help="Classes that the outputs share; a state dict does not say it."),
     ] = None,
-    tau: Annotated[float, typer.Option("--tau", help="Temperature of the sums.")] = 1.0,
-    beta: Annotated[float, typer.Option("--beta", help="Added to the sums before they are divided, as torchlogix does.")] = 0.0,
-    inputs: Annotated[int | None, typer.Option("--inputs", help="Bits that come in; else as many as are read.")] = None,
+    tau: Annotated[float, typer.Option("--tau", metavar="X", help="Temperature of the sums.")] = 1.0,
+    beta: Annotated[
+        float, typer.Option("--beta", metavar="X", help="Added to the sums before they are divided, as torchlogix does.")
+    ] = 0.0,
+    inputs: Annotated[
+        int | None, typer.Option("--inputs", metavar="N", help="Bits that come in; else as many as are read.")
+    ] = None,
     parametrisation: Annotated[
         str | None,
-        typer.Option("--parametrisation", help="Of torchlogix's tables: light or warp; raw gates say it themselves."),
+        typer.Option(
+            "--parametrisation", metavar="NAME", help="Of torchlogix's tables: light or warp; raw gates say it themselves."
+        ),
     ] = None,
     prove: Annotated[bool, typer.Option("--prove/--no-prove", help="Prove that the gates compute what the tables say.")] = True,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Read a circuit of another program, in two-input gates, and say what was lost or assumed on the way.
 

@@ -9,6 +9,7 @@ import typer
 
 from ordinate.cli.logic.options import DataFolder, OtherData
 from ordinate.cli.logic.tables import LabelOption, SetOption, circuit_rows
+from ordinate.cli.options import AsJson
 
 if TYPE_CHECKING:
     from ordinate.logic import BitParallel, Circuit
@@ -20,9 +21,9 @@ def run(
     circuit: Annotated[Path, typer.Argument(metavar="CIRCUIT", help="A circuit in JSON, or a saved network.")],
     data: DataFolder = None,
     threshold: Annotated[
-        float | None, typer.Option("--threshold", help="A pixel above it is a 1; else what the circuit carries.")
+        float | None, typer.Option("--threshold", metavar="X", help="A pixel above it is a 1; else what the circuit carries.")
     ] = None,
-    implementation: Annotated[str, typer.Option("--implementation", help="auto, numpy or numba.")] = "auto",
+    implementation: Annotated[str, typer.Option("--implementation", metavar="NAME", help="auto, numpy or numba.")] = "auto",
     picture: Annotated[
         Path | None, typer.Option("--figure", metavar="FILE", help="The circuit, and which pixels it reads.")
     ] = None,
@@ -34,12 +35,17 @@ def run(
     label: LabelOption = None,
     missing: Annotated[
         str,
-        typer.Option("--missing", "--impute", help="Missing numbers: refuse, circuit (as it learned), median, mean or zero."),
+        typer.Option(
+            "--missing",
+            "--impute",
+            metavar="NAME",
+            help="Missing numbers: refuse, circuit (as it learned), median, mean or zero.",
+        ),
     ] = "refuse",
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="A class and the scores for each row of --table, in CSV.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Read a circuit from its file and print its accuracy on the test images or on a table, and how fast it ran.
 
@@ -79,7 +85,7 @@ def run(
         from ordinate.logic.circuit.figures import save_circuit_picture
 
         save_circuit_picture(loaded, picture, size=images.size)
-        record["picture"] = str(picture)
+        record["figure"] = str(picture)
     answer_record(record, as_json)
 
 

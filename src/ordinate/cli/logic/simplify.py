@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from ordinate.cli.logic.options import check_solver
+from ordinate.cli.options import AsJson
 
 __all__ = ["simplify"]
 
@@ -17,7 +18,7 @@ def simplify(
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Where the smaller circuit goes (JSON).")],
     sat: Annotated[bool, typer.Option("--sat/--no-sat", help="Merge what a SAT solver proves equal.")] = True,
     prove: Annotated[bool, typer.Option("--prove/--no-prove", help="Prove the result equal to the circuit given.")] = True,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Simplify a circuit until nothing gets smaller, and prove that it computes the same scores on every input.
 

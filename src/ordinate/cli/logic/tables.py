@@ -47,7 +47,10 @@ TestOption = Annotated[
 MissingOption = Annotated[
     str,
     typer.Option(
-        "--missing", "--impute", help="Missing numbers: refuse, or fill with median, mean (of training rows) or zero."
+        "--missing",
+        "--impute",
+        metavar="NAME",
+        help="Missing numbers: refuse, or fill with median, mean (of training rows) or zero.",
     ),
 ]
 DropOption = Annotated[list[str] | None, typer.Option("--drop", metavar="COLUMN", help="A column to leave out; repeatable.")]
@@ -56,10 +59,12 @@ CategoriesOption = Annotated[
     typer.Option("--categories", metavar="COLUMN", help="A column of text, each value of which becomes a bit; repeatable."),
 ]
 BitsOption = Annotated[
-    str, typer.Option("--bits", help="Thresholds for each column of a table, or auto: chosen by validation accuracy.")
+    str,
+    typer.Option("--bits", metavar="N", help="Thresholds for each column of a table, or auto: chosen by validation accuracy."),
 ]
 SpacingOption = Annotated[
-    str, typer.Option("--spacing", help="Thresholds evenly by rows (quantile) or by value (uniform), for a table.")
+    str,
+    typer.Option("--spacing", metavar="NAME", help="Thresholds evenly by rows (quantile) or by value (uniform), for a table."),
 ]
 
 

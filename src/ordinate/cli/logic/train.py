@@ -23,6 +23,7 @@ from ordinate.cli.logic.tables import (
     table_parts,
     table_record,
 )
+from ordinate.cli.options import AsJson
 
 if TYPE_CHECKING:
     from ordinate.data import Digits
@@ -37,38 +38,66 @@ def train(
     classes: Classes = None,
     widths: Annotated[
         str | None,
-        typer.Option("--widths", help="Gates of each dense layer, such as 4000,4000; else 2000,2000, of tables 500,500."),
+        typer.Option(
+            "--widths",
+            metavar="N,N,...",
+            help="Gates of each dense layer, such as 4000,4000; else 2000,2000, of tables 500,500.",
+        ),
     ] = None,
-    kernels: Annotated[str, typer.Option("--kernels", help="Trees of each convolution in front, as 12,24; 0 for none.")] = "0",
+    kernels: Annotated[
+        str, typer.Option("--kernels", metavar="N,N,...", help="Trees of each convolution in front, as 12,24; 0 for none.")
+    ] = "0",
     receptive_field: Annotated[
         str | None,
-        typer.Option("--receptive-field", help="Of the convolutions, one side or one each; else 5, of small images 3."),
+        typer.Option(
+            "--receptive-field", metavar="N,N,...", help="Of the convolutions, one side or one each; else 5, of small images 3."
+        ),
     ] = None,
-    depth: Annotated[str, typer.Option("--depth", help="Levels of gates of their trees, one number or one each.")] = "3",
-    stride: Annotated[str, typer.Option("--stride", help="From place to place, one number or one each.")] = "1",
-    padding: Annotated[str, typer.Option("--padding", help="Zeros around what they read, one number or one each.")] = "0",
+    depth: Annotated[
+        str, typer.Option("--depth", metavar="N,N,...", help="Levels of gates of their trees, one number or one each.")
+    ] = "3",
+    stride: Annotated[
+        str, typer.Option("--stride", metavar="N,N,...", help="From place to place, one number or one each.")
+    ] = "1",
+    padding: Annotated[
+        str, typer.Option("--padding", metavar="N,N,...", help="Zeros around what they read, one number or one each.")
+    ] = "0",
     pooling: Annotated[
-        str, typer.Option("--pooling", help="Side of the windows OR is taken of, one number or one each; 1 for none.")
+        str,
+        typer.Option(
+            "--pooling", metavar="N,N,...", help="Side of the windows OR is taken of, one number or one each; 1 for none."
+        ),
     ] = "2",
     channels_read: Annotated[
-        str, typer.Option("--channels-read", help="Channels a kernel reads, one number or one each; 0 for all.")
+        str,
+        typer.Option("--channels-read", metavar="N,N,...", help="Channels a kernel reads, one number or one each; 0 for all."),
     ] = "0",
     gate_inputs: Annotated[
-        int, typer.Option("--gate-inputs", help="Inputs of a gate of the dense layers, 2 to 6; past 2 they are look-up tables.")
+        int,
+        typer.Option(
+            "--gate-inputs", metavar="N", help="Inputs of a gate of the dense layers, 2 to 6; past 2 they are look-up tables."
+        ),
     ] = 2,
-    wiring: Annotated[str, typer.Option("--wiring", help="random, unique, tree or learned.")] = "random",
-    parametrisation: Annotated[str, typer.Option("--parametrisation", help="raw, light or walsh.")] = "light",
-    mode: Annotated[str, typer.Option("--mode", help="soft, hard, gumbel_soft or gumbel_hard.")] = "soft",
-    tau: Annotated[float | None, typer.Option("--tau", help="Temperature of the counts; else by the last width.")] = None,
-    epochs: Annotated[int, typer.Option("--epochs", help="Passes over the training images, at most.")] = 30,
-    batch: Annotated[
-        int | None, typer.Option("--batch", help="Examples a step; else 128, of small tables a sixteenth of the rows.")
+    wiring: Annotated[str, typer.Option("--wiring", metavar="NAME", help="random, unique, tree or learned.")] = "random",
+    parametrisation: Annotated[str, typer.Option("--parametrisation", metavar="NAME", help="raw, light or walsh.")] = "light",
+    mode: Annotated[str, typer.Option("--mode", metavar="NAME", help="soft, hard, gumbel_soft or gumbel_hard.")] = "soft",
+    tau: Annotated[
+        float | None, typer.Option("--tau", metavar="X", help="Temperature of the counts; else by the last width.")
     ] = None,
-    rate: Annotated[float, typer.Option("--rate", help="Largest learning rate.")] = 0.1,
-    schedule: Annotated[str, typer.Option("--schedule", help="constant, cosine or linear.")] = "cosine",
-    patience: Annotated[int, typer.Option("--patience", help="Epochs without gain in validation, then it stops.")] = 10,
-    threshold: Annotated[float | None, typer.Option("--threshold", help="A pixel above it is a 1; else 95 of 255.")] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Of wiring, parameters and order.")] = 0,
+    epochs: Annotated[int, typer.Option("--epochs", metavar="N", help="Passes over the training images, at most.")] = 30,
+    batch: Annotated[
+        int | None,
+        typer.Option("--batch", metavar="N", help="Examples a step; else 128, of small tables a sixteenth of the rows."),
+    ] = None,
+    rate: Annotated[float, typer.Option("--rate", metavar="X", help="Largest learning rate.")] = 0.1,
+    schedule: Annotated[str, typer.Option("--schedule", metavar="NAME", help="constant, cosine or linear.")] = "cosine",
+    patience: Annotated[
+        int, typer.Option("--patience", metavar="N", help="Epochs without gain in validation, then it stops.")
+    ] = 10,
+    threshold: Annotated[
+        float | None, typer.Option("--threshold", metavar="X", help="A pixel above it is a 1; else 95 of 255.")
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Of wiring, parameters and order.")] = 0,
     checkpoint: Annotated[
         Path | None,
         typer.Option("--checkpoint", metavar="FILE", help="Written each epoch; where it is there, training goes on."),
@@ -86,9 +115,10 @@ def train(
     categories: CategoriesOption = None,
     bits: BitsOption = "4",
     spacing: Annotated[
-        str, typer.Option("--spacing", help="Thresholds of a table: quantile, uniform, or learned with the gates.")
+        str,
+        typer.Option("--spacing", metavar="NAME", help="Thresholds of a table: quantile, uniform, or learned with the gates."),
     ] = "quantile",
-    as_json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Train a logic-gate network on digits or on a table, and read the test accuracy of its discrete form once.
 

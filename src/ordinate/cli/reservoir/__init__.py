@@ -21,7 +21,12 @@ reservoir = typer.Typer(
     cls=lazy_group(
         "ordinate.cli.reservoir",
         COMMANDS,
-        renamed={"show": {"--out": "--figure"}, "laterality": {"--out": "--figure"}, "tasks": {"--picture": "--figure"}},
+        renamed={
+            "show": {"--out": "--figure"},
+            "laterality": {"--out": "--figure", "--null": "--nulls"},
+            "control": {"--wirings": "--nulls"},
+            "tasks": {"--picture": "--figure", "--normalisations": "--normalisation"},
+        },
     ),
     help="A connectome as a recurrent network: left and right, tasks, a body.",
     no_args_is_help=True,

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,22 +14,7 @@ import typer
 if TYPE_CHECKING:
     from ordinate.reservoir.connectome.connectome import Connectome
 
-__all__ = [
-    "DATA_HELP",
-    "OUTPUT_WORDS",
-    "READOUT_HELP",
-    "STIMULUS_HELP",
-    "Count",
-    "Duplicates",
-    "Kinds",
-    "MinSynapses",
-    "Neurons",
-    "Post",
-    "Pre",
-    "Signed",
-    "default_readout",
-    "given_connectome",
-]
+__all__ = ["READOUT_HELP", "STIMULUS_HELP", "Source", "connectome_options", "default_readout"]
 
 DATA_HELP = (
     "Larval Drosophila's Supplementary-Data-S1 (zip or folder), C. elegans in a `cect` wheel or JSON, a folder of FlyWire or "
@@ -37,26 +26,73 @@ OUTPUT_WORDS = ("descending", "DN-VNC", "motor")
 READOUT_HELP = f"Which cells command, without a side; by default the first of {', '.join(OUTPUT_WORDS)} that cells are called."
 
 _TABLE = "Beside a table of edges: "
-Neurons = Annotated[
-    Path | None,
-    typer.Option("--neurons", metavar="FILE", help=f"{_TABLE}a table of neurons with columns id, side, mate, kind, labels."),
-]
-Pre = Annotated[str | None, typer.Option("--pre", metavar="COLUMN", help=f"{_TABLE}the column of presynaptic ids.")]
-Post = Annotated[str | None, typer.Option("--post", metavar="COLUMN", help=f"{_TABLE}the column of postsynaptic ids.")]
-Count = Annotated[str | None, typer.Option("--count", metavar="COLUMN", help=f"{_TABLE}the column of synapse counts.")]
-Duplicates = Annotated[
-    str | None, typer.Option("--duplicates", metavar="HOW", help="A pair listed twice: sum adds the counts, error refuses.")
-]
-MinSynapses = Annotated[
-    float | None, typer.Option("--min-synapses", metavar="N", help="Leave out pairs with fewer; of published files and tables.")
-]
-Kinds = Annotated[str | None, typer.Option("--kinds", metavar="COLUMN", help="The column that says what kind a neuron is.")]
-Signed = Annotated[
-    bool, typer.Option("--signed", help="Accept signed counts of a table; for the fly, signs follow transmitters.")
-]
 
 
-def given_connectome(data: Path | None, seed: int = 0, **reading: Any) -> Connectome:
+def _options(
+    data: Annotated[Path | None, typer.Option("--data", metavar="FILE", help=DATA_HELP)] = None,
+    neurons: Annotated[
+        Path | None,
+        typer.Option(
+            "--neurons", metavar="FILE", help=f"{_TABLE}a table of neurons with columns id, side, mate, kind, labels."
+        ),
+    ] = None,
+    pre: Annotated[str | None, typer.Option("--pre", metavar="COLUMN", help=f"{_TABLE}the column of presynaptic ids.")] = None,
+    post: Annotated[
+        str | None, typer.Option("--post", metavar="COLUMN", help=f"{_TABLE}the column of postsynaptic ids.")
+    ] = None,
+    count: Annotated[
+        str | None, typer.Option("--count", metavar="COLUMN", help=f"{_TABLE}the column of synapse counts.")
+    ] = None,
+    duplicates: Annotated[
+        str | None,
+        typer.Option("--duplicates", metavar="NAME", help="A pair listed twice: sum adds the counts, error refuses."),
+    ] = None,
+    min_synapses: Annotated[
+        float | None,
+        typer.Option("--min-synapses", metavar="N", help="Leave out pairs with fewer; of published files and tables."),
+    ] = None,
+    kinds: Annotated[
+        str | None, typer.Option("--kinds", metavar="COLUMN", help="The column that says what kind a neuron is.")
+    ] = None,
+    signed: Annotated[
+        bool, typer.Option("--signed", help="Accept signed counts of a table; for the fly, signs follow transmitters.")
+    ] = False,
+) -> None:
+    """The options that name a connectome, spelt once."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """The connectome that the options of a command name: a file or folder and how it is read; the synthetic one without."""
+
+    data: Path | None
+    reading: dict[str, Any]
+
+    def read(self, seed: int = 0) -> Connectome:
+        """Read it, or make the synthetic one of that seed and say so."""
+        if self.data is None and not any(self.reading.values()):
+            typer.echo("no --data: a small synthetic connectome, not a brain", err=True)
+        return _read(self.data, seed, **self.reading)
+
+
+def connectome_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options that name a connectome; it takes them as one argument, `source`."""
+    own, shared = inspect.signature(command, eval_str=True), inspect.signature(_options, eval_str=True).parameters
+    parameters = [
+        one for name, parameter in own.parameters.items() for one in (shared.values() if name == "source" else (parameter,))
+    ]
+
+    @functools.wraps(command)
+    def wrapper(**values: Any) -> None:
+        reading = {name: values.pop(name) for name in shared}
+        command(source=Source(reading.pop("data"), reading), **values)
+
+    vars(wrapper)["__signature__"] = own.replace(parameters=parameters)
+    wrapper.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return wrapper
+
+
+def _read(data: Path | None, seed: int = 0, **reading: Any) -> Connectome:
     """The connectome of a file, by its kind, or the synthetic one.
 
     Args:

@@ -7,17 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ordinate.cli.reservoir.connectomes import (
-    DATA_HELP,
-    Count,
-    Duplicates,
-    Kinds,
-    MinSynapses,
-    Neurons,
-    Post,
-    Pre,
-    Signed,
-)
+from ordinate.cli.options import AsJson
+from ordinate.cli.reservoir.connectomes import Source, connectome_options
 
 if TYPE_CHECKING:
     from ordinate.reservoir.control import Control
@@ -25,36 +16,43 @@ if TYPE_CHECKING:
 __all__ = ["control"]
 
 
+@connectome_options
 def control(
+    source: Source,
     task: Annotated[str, typer.Argument(metavar="TASK", help="turn, or one of `ordinate reservoir tasks --list`.")] = "memory",
-    data: Annotated[Path | None, typer.Option("--data", metavar="FILE", help=DATA_HELP)] = None,
-    neurons: Neurons = None,
-    pre: Pre = None,
-    post: Post = None,
-    count: Count = None,
-    duplicates: Duplicates = None,
-    min_synapses: MinSynapses = None,
-    kinds: Kinds = None,
-    signed: Signed = False,
-    draws: Annotated[int, typer.Option("--draws", help="Draws of data, input weights and null models; at least 10.")] = 10,
+    draws: Annotated[
+        int, typer.Option("--draws", metavar="N", help="Draws of data, input weights and null models; at least 10.")
+    ] = 10,
     few: Annotated[bool, typer.Option("--few", help="Allow fewer than ten draws.")] = False,
     wirings: Annotated[
-        str, typer.Option("--wirings", help="Null models, by comma.")
+        str, typer.Option("--nulls", metavar="NAME,NAME,...", help="Null models, by comma.")
     ] = "rewired,shuffled,kinds,mirrored,random",
     baselines: Annotated[
-        str, typer.Option("--baselines", help="What needs no wiring, by comma: input, past, network.")
+        str, typer.Option("--baselines", metavar="NAME,NAME,...", help="What needs no wiring, by comma: input, past, network.")
     ] = "input,past,network",
-    signs: Annotated[str, typer.Option("--signs", help='"positive" or "half inhibitory".')] = "positive",
-    normalisation: Annotated[str, typer.Option("--normalisation", help="spectral_radius, input or output.")] = "input",
-    stimulus: Annotated[str | None, typer.Option("--stimulus", help="Neurons that hear the input; default all.")] = None,
-    readout: Annotated[str | None, typer.Option("--readout", help="Neurons that may be read; default all.")] = None,
-    most_read: Annotated[int, typer.Option("--most-read", help="At most so many of them, drawn by each seed.")] = 100,
-    steps: Annotated[int, typer.Option("--steps", min=100, help="Training steps; the other stretches in proportion.")] = 1000,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Of the first draw, and of the synthetic connectome.")] = 0,
+    signs: Annotated[str, typer.Option("--signs", metavar="NAME", help='"positive" or "half inhibitory".')] = "positive",
+    normalisation: Annotated[
+        str, typer.Option("--normalisation", metavar="NAME", help="spectral_radius, input or output.")
+    ] = "input",
+    stimulus: Annotated[
+        str | None, typer.Option("--stimulus", metavar="QUERY", help="Neurons that hear the input; default all.")
+    ] = None,
+    readout: Annotated[
+        str | None, typer.Option("--readout", metavar="QUERY", help="Neurons that may be read; default all.")
+    ] = None,
+    most_read: Annotated[
+        int, typer.Option("--most-read", metavar="N", help="At most so many of them, drawn by each seed.")
+    ] = 100,
+    steps: Annotated[
+        int, typer.Option("--steps", metavar="N", min=100, help="Training steps; the other stretches in proportion.")
+    ] = 1000,
+    seed: Annotated[
+        int, typer.Option("--seed", metavar="N", min=0, help="Of the first draw, and of the synthetic connectome.")
+    ] = 0,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="Write a page of HTML with table and picture.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print scores and contrasts as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Score a task on a connectome, on null models of it, and without any wiring, and say what differs.
 
@@ -64,25 +62,11 @@ def control(
     Exit 0, or 2 for wrong use.
     """
     from ordinate.cli.progress import bar
-    from ordinate.cli.reservoir.connectomes import given_connectome
     from ordinate.reservoir.control import control as run
     from ordinate.reservoir.control import save_page
     from ordinate.reservoir.tasks.base import Size
 
-    connectome = given_connectome(
-        data,
-        seed,
-        neurons=neurons,
-        pre=pre,
-        post=post,
-        count=count,
-        duplicates=duplicates,
-        min_synapses=min_synapses,
-        kinds=kinds,
-        signed=signed,
-    )
-    if data is None:
-        typer.echo("no --data: a small synthetic connectome, not a brain", err=True)
+    connectome = source.read(seed)
     with bar("candidates") as progress:
         result = run(
             connectome,

@@ -7,19 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ordinate.cli.reservoir.connectomes import (
-    DATA_HELP,
-    READOUT_HELP,
-    STIMULUS_HELP,
-    Count,
-    Duplicates,
-    Kinds,
-    MinSynapses,
-    Neurons,
-    Post,
-    Pre,
-    Signed,
-)
+from ordinate.cli.options import AsJson
+from ordinate.cli.reservoir.connectomes import READOUT_HELP, STIMULUS_HELP, Source, connectome_options, default_readout
 
 if TYPE_CHECKING:
     from ordinate.reservoir.body.drive import Drive, Senses
@@ -30,16 +19,9 @@ __all__ = ["drive"]
 BODIES = ("kinematic", "refitted", "neuromechfly")
 
 
+@connectome_options
 def drive(
-    data: Annotated[Path | None, typer.Option("--data", metavar="FILE", help=DATA_HELP)] = None,
-    neurons: Neurons = None,
-    pre: Pre = None,
-    post: Post = None,
-    count: Count = None,
-    duplicates: Duplicates = None,
-    min_synapses: MinSynapses = None,
-    kinds: Kinds = None,
-    signed: Signed = False,
+    source: Source,
     stimulus: Annotated[str, typer.Option(metavar="QUERY", help=STIMULUS_HELP)] = "sensory",
     readout: Annotated[str | None, typer.Option(metavar="QUERY", help=READOUT_HELP)] = None,
     target: Annotated[
@@ -56,29 +38,29 @@ def drive(
         ),
     ] = None,
     seconds: Annotated[
-        float, typer.Option(metavar="S", help="How long, in the fly's time; less if the target is reached.")
+        float, typer.Option(metavar="SECONDS", help="How long, in the fly's time; less if the target is reached.")
     ] = 5.0,
     axons: Annotated[
         str,
         typer.Option(
-            metavar="WAY",
+            metavar="NAME",
             help="same or crossed: which side's legs an output cell drives. The data do not say. With "
             "`same`, a brain that answers on the side of a stimulus turns the fly away from it.",
         ),
     ] = "same",
-    level: Annotated[float, typer.Option(metavar="D", help="Drive of the legs when nothing is to one side, 0 to 1.5.")] = 0.8,
-    steering: Annotated[float, typer.Option(metavar="K", help="Share by which a one-sided stimulus changes the drive.")] = 0.8,
+    level: Annotated[float, typer.Option(metavar="X", help="Drive of the legs when nothing is to one side, 0 to 1.5.")] = 0.8,
+    steering: Annotated[float, typer.Option(metavar="X", help="Share by which a one-sided stimulus changes the drive.")] = 0.8,
     normalisation: Annotated[
-        str, typer.Option(metavar="BY", help="Of the weights, to 1: output, input, spectral_radius or none.")
+        str, typer.Option(metavar="NAME", help="Of the weights, to 1: output, input, spectral_radius or none.")
     ] = "output",
-    gain: Annotated[float, typer.Option(metavar="G", help="Factor of the normalised weights.")] = 0.9,
-    leak: Annotated[float, typer.Option(metavar="A", help="Leak rate of the neurons, in (0, 1].")] = 0.5,
+    gain: Annotated[float, typer.Option(metavar="X", help="Factor of the normalised weights.")] = 0.9,
+    leak: Annotated[float, typer.Option(metavar="X", help="Leak rate of the neurons, in (0, 1].")] = 0.5,
     updates: Annotated[int, typer.Option(metavar="N", help="Steps of the network for each step of the body.")] = 2,
-    step: Annotated[float, typer.Option(metavar="S", help="Seconds of one step of the body.")] = 0.01,
+    step: Annotated[float, typer.Option(metavar="SECONDS", help="Seconds of one step of the body.")] = 0.01,
     body: Annotated[
         str,
         typer.Option(
-            metavar="KIND",
+            metavar="NAME",
             help="kinematic: 154.5 (right - left) deg/s and 13.1 mean - 1.3 |difference| mm/s; refitted: "
             "the same with the coefficients of bench/body.py; neuromechfly: six legs in MuJoCo, with the extra `fly`.",
         ),
@@ -86,12 +68,12 @@ def drive(
     window: Annotated[bool, typer.Option("--window", help="With neuromechfly: watch it live in MuJoCo's window.")] = False,
     slow: Annotated[
         float,
-        typer.Option("--playback", metavar="RATE", help="With neuromechfly: speed of the film; 0.2 is five times slower."),
+        typer.Option("--playback", metavar="X", help="With neuromechfly: speed of the film; 0.2 is five times slower."),
     ] = 0.2,
-    picture: Annotated[str, typer.Option("--format", metavar="KIND", help="Of the plots: png, svg, or both.")] = "both",
+    picture: Annotated[str, typer.Option("--format", metavar="NAME", help="Of the plots: png, svg, or both.")] = "both",
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder for plots, numbers and film.")] = Path("drive"),
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of the synthetic connectome and of the legs' start.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the numbers as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Let a connectome steer a fly: what is on either side stimulates its senses, its output cells drive the legs.
 
@@ -101,7 +83,6 @@ def drive(
     Exit 0, or 2 for wrong use.
     """
     from ordinate.cli.progress import bar
-    from ordinate.cli.reservoir.connectomes import default_readout, given_connectome
     from ordinate.errors import ArgumentError
     from ordinate.reservoir.body.drive import Brain
     from ordinate.reservoir.body.drive import drive as run
@@ -112,20 +93,7 @@ def drive(
     if picture not in ("png", "svg", "both"):
         raise ArgumentError("--format", expected="png, svg or both", got=picture)
     senses = _senses(target, schedule)
-    connectome = given_connectome(
-        data,
-        seed,
-        neurons=neurons,
-        pre=pre,
-        post=post,
-        count=count,
-        duplicates=duplicates,
-        min_synapses=min_synapses,
-        kinds=kinds,
-        signed=signed,
-    )
-    if data is None:
-        typer.echo("no --data: a small synthetic connectome, not a brain", err=True)
+    connectome = source.read(seed)
     brain = Brain(
         connectome,
         stimulus,

@@ -8,19 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ordinate.cli.reservoir.connectomes import (
-    DATA_HELP,
-    READOUT_HELP,
-    STIMULUS_HELP,
-    Count,
-    Duplicates,
-    Kinds,
-    MinSynapses,
-    Neurons,
-    Post,
-    Pre,
-    Signed,
-)
+from ordinate.cli.options import AsJson, Figure
+from ordinate.cli.reservoir.connectomes import READOUT_HELP, STIMULUS_HELP, Source, connectome_options, default_readout
 
 if TYPE_CHECKING:
     from ordinate.reservoir.connectome.connectome import Connectome
@@ -31,43 +20,37 @@ __all__ = ["laterality"]
 _SEVERAL = "; several, separated by commas, make a sweep."
 
 
+@connectome_options
 def laterality(
-    data: Annotated[Path | None, typer.Option("--data", metavar="FILE", help=DATA_HELP)] = None,
-    neurons: Neurons = None,
-    pre: Pre = None,
-    post: Post = None,
-    count: Count = None,
-    duplicates: Duplicates = None,
-    min_synapses: MinSynapses = None,
-    kinds: Kinds = None,
-    signed: Signed = False,
+    source: Source,
     stimulus: Annotated[str, typer.Option(metavar="QUERY", help=STIMULUS_HELP)] = "sensory",
     readout: Annotated[str | None, typer.Option(metavar="QUERY", help=READOUT_HELP)] = None,
-    steps: Annotated[str, typer.Option(metavar="N", help="Steps until the output cells are read" + _SEVERAL)] = "5",
-    gain: Annotated[str, typer.Option(metavar="G", help="Factor of the normalised weights" + _SEVERAL)] = "1",
+    steps: Annotated[str, typer.Option(metavar="N,N,...", help="Steps until the output cells are read" + _SEVERAL)] = "5",
+    gain: Annotated[str, typer.Option(metavar="X,X,...", help="Factor of the normalised weights" + _SEVERAL)] = "1",
     normalisation: Annotated[
-        str, typer.Option(metavar="BY", help="Of the weights, to 1: output, input, spectral_radius or none" + _SEVERAL)
+        str,
+        typer.Option(metavar="NAME,NAME,...", help="Of the weights, to 1: output, input, spectral_radius or none" + _SEVERAL),
     ] = "output",
-    threshold: Annotated[str, typer.Option(metavar="S", help="Least synapses that an edge must have" + _SEVERAL)] = "1",
+    threshold: Annotated[str, typer.Option(metavar="X,X,...", help="Least synapses that an edge must have" + _SEVERAL)] = "1",
     activation: Annotated[str, typer.Option(metavar="NAME", help="Of the neurons: tanh, relu, identity and so on.")] = "tanh",
-    leak: Annotated[float, typer.Option(metavar="A", help="Leak rate of the neurons, in (0, 1].")] = 1.0,
-    amplitude: Annotated[float, typer.Option(metavar="A", help="What stimulated cells receive.")] = 1.0,
+    leak: Annotated[float, typer.Option(metavar="X", help="Leak rate of the neurons, in (0, 1].")] = 1.0,
+    amplitude: Annotated[float, typer.Option(metavar="X", help="What stimulated cells receive.")] = 1.0,
     pulse: Annotated[bool, typer.Option("--pulse", help="Stimulate at the first step only, not at all of them.")] = False,
     backwards: Annotated[
         bool, typer.Option("--backwards", help="Let signals run from postsynaptic to presynaptic cells, as no brain does.")
     ] = False,
     draws: Annotated[int, typer.Option("--draws", metavar="N", min=0, help="Of each null model; 0 for none.")] = 20,
-    null: Annotated[
+    nulls: Annotated[
         list[str] | None,
         typer.Option(
-            "--null",
-            metavar="NAME",
-            help="Only this null model (may be repeated): rewired, shuffled, relabelled, mirrored, random.",
+            "--nulls",
+            metavar="NAME,NAME,...",
+            help="Null models, by comma; all that apply by default: rewired, shuffled, relabelled, mirrored, random.",
         ),
     ] = None,
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of the null models, and of the synthetic connectome.")] = 0,
-    out: Annotated[Path | None, typer.Option("--figure", metavar="FILE", help="Draw it: .png, .svg or .pdf.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print table, index, z-scores and the rest as JSON.")] = False,
+    out: Figure = None,
+    as_json: AsJson = False,
 ) -> None:
     """Stimulate the senses of one side and then of the other, read the output cells of both, compare with chance.
 
@@ -76,7 +59,6 @@ def laterality(
 
     Exit 0, or 2 for wrong use.
     """
-    from ordinate.cli.reservoir.connectomes import default_readout, given_connectome
 
     if out is not None:
         from ordinate.atomic_io import picture_kind
@@ -88,20 +70,7 @@ def laterality(
         "normalisations": tuple(normalisation.split(",")),
         "thresholds": _numbers("--threshold", threshold, float),
     }
-    connectome = given_connectome(
-        data,
-        seed,
-        neurons=neurons,
-        pre=pre,
-        post=post,
-        count=count,
-        duplicates=duplicates,
-        min_synapses=min_synapses,
-        kinds=kinds,
-        signed=signed,
-    )
-    if data is None:
-        typer.echo("no --data: a small synthetic connectome, not a brain", err=True)
+    connectome = source.read(seed)
     cells = (stimulus, default_readout(connectome) if readout is None else readout)
     dynamics = {
         "activation": activation,
@@ -109,7 +78,7 @@ def laterality(
         "amplitude": amplitude,
         "sustained": not pulse,
         "backwards": backwards,
-        "nulls": _nulls(connectome, null, draws),
+        "nulls": _nulls(connectome, nulls, draws),
         "seed": seed,
     }
     if all(len(values) == 1 for values in settings.values()):
@@ -135,6 +104,8 @@ def _nulls(connectome: Connectome, chosen: Sequence[str] | None, draws: int) -> 
     if chosen is None:
         paired = bool((connectome.mate >= 0).any())
         chosen = [name for name in NULLS if paired or name not in ("relabelled", "mirrored")]
+    else:
+        chosen = [name.strip() for names in chosen for name in names.split(",")]
     return {name: 1 if name == "mirrored" else draws for name in chosen} if draws else {}
 
 
@@ -163,7 +134,7 @@ def _one(
             progress=progress,
         )
     if out is not None:
-        typer.echo(f"picture: {save_figure(laterality_figure(result), out, name='--figure')}", err=True)
+        typer.echo(f"figure: {save_figure(laterality_figure(result), out, name='--figure')}", err=True)
     if as_json:
         answer_json(result.to_dict())
     else:
@@ -238,7 +209,7 @@ def _sweep(
     with bar("networks") as progress:
         swept = sweep(connectome, cells[0], cells[1], **settings, **dynamics, progress=progress)
     if out is not None:
-        typer.echo(f"picture: {save_figure(sweep_figure(swept), out, name='--figure')}", err=True)
+        typer.echo(f"figure: {save_figure(sweep_figure(swept), out, name='--figure')}", err=True)
     rows = swept.to_rows()
     if as_json:
         answer_json({"connectome": connectome.name, "stimulus": cells[0], "readout": cells[1], "settings": rows})

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ordinate.cli.reservoir.connectomes import DATA_HELP, Count, Duplicates, Kinds, MinSynapses, Neurons, Post, Pre, Signed
+from ordinate.cli.options import AsJson, Figure
+from ordinate.cli.reservoir.connectomes import Source, connectome_options
 
 if TYPE_CHECKING:
     from ordinate.reservoir.connectome.connectome import Connectome
@@ -17,49 +18,28 @@ if TYPE_CHECKING:
 __all__ = ["show"]
 
 
+@connectome_options
 def show(
-    data: Annotated[Path | None, typer.Option("--data", metavar="FILE", help=DATA_HELP)] = None,
-    neurons: Neurons = None,
-    pre: Pre = None,
-    post: Post = None,
-    count: Count = None,
-    duplicates: Duplicates = None,
-    min_synapses: MinSynapses = None,
-    kinds: Kinds = None,
-    signed: Signed = False,
+    source: Source,
     select: Annotated[
         str | None, typer.Option("--select", metavar="QUERY", help='Only these cells: such as "sensory & left", "!KC".')
     ] = None,
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of the synthetic connectome.")] = 0,
-    out: Annotated[Path | None, typer.Option("--figure", metavar="FILE", help="Draw it: .png, .svg or .pdf.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+    out: Figure = None,
+    as_json: AsJson = False,
 ) -> None:
     """Show neurons, edges, synapses, sides, kinds, spectral radius, who carries the leading mode, and which way edges run.
 
     Exit 0, or 2 for wrong use.
     """
-    from ordinate.cli.reservoir.connectomes import given_connectome
     from ordinate.reservoir.connectome.summary import summarise
 
     if out is not None:
         from ordinate.atomic_io import picture_kind
 
         picture_kind(out, name="--figure")
-    connectome = given_connectome(
-        data,
-        seed,
-        neurons=neurons,
-        pre=pre,
-        post=post,
-        count=count,
-        duplicates=duplicates,
-        min_synapses=min_synapses,
-        kinds=kinds,
-        signed=signed,
-    )
-    if data is None:
-        typer.echo("no --data: a small synthetic connectome, not a brain", err=True)
-    orientation = _orientation(connectome, data)
+    connectome = source.read(seed)
+    orientation = _orientation(connectome, source.data)
     if select is not None:
         connectome = connectome.restrict(select)
     summary = summarise(connectome)
@@ -67,7 +47,7 @@ def show(
         from ordinate.atomic_io import save_figure
         from ordinate.reservoir.connectome.summary import summary_figure
 
-        typer.echo(f"drawn: {save_figure(summary_figure(connectome, summary), out, name='--figure')}", err=True)
+        typer.echo(f"figure: {save_figure(summary_figure(connectome, summary), out, name='--figure')}", err=True)
     if as_json:
         from ordinate.cli.tables import answer_json
 

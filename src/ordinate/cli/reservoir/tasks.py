@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ordinate.cli.reservoir.connectomes import DATA_HELP, Count, Duplicates, Kinds, MinSynapses, Neurons, Post, Pre, Signed
+from ordinate.cli.options import AsJson, Figure, Listed
+from ordinate.cli.reservoir.connectomes import Source, connectome_options
 
 if TYPE_CHECKING:
     from ordinate.reservoir.tasks.card import Card
@@ -15,33 +16,34 @@ if TYPE_CHECKING:
 __all__ = ["tasks"]
 
 
+@connectome_options
 def tasks(
+    source: Source,
     task: Annotated[list[str] | None, typer.Argument(metavar="TASK", help="Such as narma10, or all; see --list.")] = None,
-    data: Annotated[Path | None, typer.Option("--data", metavar="FILE", help=DATA_HELP)] = None,
-    neurons: Neurons = None,
-    pre: Pre = None,
-    post: Post = None,
-    count: Count = None,
-    duplicates: Duplicates = None,
-    min_synapses: MinSynapses = None,
-    kinds: Kinds = None,
-    signed: Signed = False,
-    nulls: Annotated[str, typer.Option("--nulls", help="Null models, by comma.")] = "rewired,random",
+    nulls: Annotated[str, typer.Option("--nulls", metavar="NAME,NAME,...", help="Null models, by comma.")] = "rewired,random",
     signs: Annotated[
-        str, typer.Option("--signs", help='"positive", "half inhibitory", by comma.')
+        str, typer.Option("--signs", metavar="NAME,NAME,...", help='"positive", "half inhibitory", by comma.')
     ] = "positive,half inhibitory",
     normalisations: Annotated[
-        str, typer.Option("--normalisations", help="spectral_radius, input, output, by comma.")
+        str, typer.Option("--normalisation", metavar="NAME,NAME,...", help="spectral_radius, input, output, by comma.")
     ] = "spectral_radius,input",
-    seeds: Annotated[int, typer.Option("--seeds", help="How many, from --seed on.")] = 5,
-    seed: Annotated[int, typer.Option("--seed", help="The first seed.")] = 0,
-    steps: Annotated[int, typer.Option("--steps", help="Training steps; validation and test follow in proportion.")] = 1000,
-    stimulus: Annotated[str | None, typer.Option("--stimulus", help="Neurons that hear the input; default all.")] = None,
-    readout: Annotated[str | None, typer.Option("--readout", help="Neurons that may be read; default all.")] = None,
-    most_read: Annotated[int, typer.Option("--most-read", help="At most so many of them, drawn by each seed.")] = 100,
-    picture: Annotated[Path | None, typer.Option("--figure", metavar="FILE", help="Draw it: .png, .svg or .pdf.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print scores and comparisons as JSON.")] = False,
-    listed: Annotated[bool, typer.Option("--list", help="Show the tasks.")] = False,
+    seeds: Annotated[int, typer.Option("--seeds", metavar="N", help="How many, from --seed on.")] = 5,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="The first seed.")] = 0,
+    steps: Annotated[
+        int, typer.Option("--steps", metavar="N", help="Training steps; validation and test follow in proportion.")
+    ] = 1000,
+    stimulus: Annotated[
+        str | None, typer.Option("--stimulus", metavar="QUERY", help="Neurons that hear the input; default all.")
+    ] = None,
+    readout: Annotated[
+        str | None, typer.Option("--readout", metavar="QUERY", help="Neurons that may be read; default all.")
+    ] = None,
+    most_read: Annotated[
+        int, typer.Option("--most-read", metavar="N", help="At most so many of them, drawn by each seed.")
+    ] = 100,
+    picture: Figure = None,
+    as_json: AsJson = False,
+    listed: Listed = False,
 ) -> None:
     """Score a connectome on tasks against its null models, tuned on validation, with intervals over seeds.
 
@@ -50,7 +52,6 @@ def tasks(
     Exit 0, or 2 for wrong use.
     """
     from ordinate.cli.progress import bar
-    from ordinate.cli.reservoir.connectomes import given_connectome
     from ordinate.errors import ArgumentError
     from ordinate.reservoir.tasks.base import Size
     from ordinate.reservoir.tasks.card import Plan, draw_card
@@ -75,24 +76,14 @@ def tasks(
         readout=readout,
         most_read=most_read,
     )
-    connectome = given_connectome(
-        data,
-        neurons=neurons,
-        pre=pre,
-        post=post,
-        count=count,
-        duplicates=duplicates,
-        min_synapses=min_synapses,
-        kinds=kinds,
-        signed=signed,
-    )
+    connectome = source.read()
     with bar("networks") as advance:
         card = draw_card(connectome, plan, progress=advance)
     if picture is not None:
         from ordinate.reservoir.tasks.card import save_chart
 
         save_chart(card, picture)
-        typer.echo(f"wrote {picture}", err=True)
+        typer.echo(f"figure: {picture}", err=True)
     if as_json:
         from ordinate.cli.tables import answer_json
 
