@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -14,20 +13,7 @@ from ordinate.errors import ArgumentError, UnknownNameError
 from ordinate.position import Rotary
 from ordinate.verify import check_bias, check_embedding, check_rotary
 from ordinate.verify.isolation import check_in_process
-
-
-def rotation(library: ModuleType, offset: int = 0) -> Any:
-    """A rotation in numpy or JAX, whose functions have the same names."""
-
-    def rotate(x: Any, positions: Any) -> Any:
-        exponents = library.arange(0, x.shape[-1], 2).astype("float32") / x.shape[-1]
-        theta = (positions + offset).astype("float32")[..., None] * 10000.0**-exponents
-        theta = theta if theta.ndim == 2 else theta[:, None]
-        cos, sin = library.cos(theta), library.sin(theta)
-        a, b = x[..., : x.shape[-1] // 2], x[..., x.shape[-1] // 2 :]
-        return library.concatenate((a * cos - b * sin, a * sin + b * cos), -1).astype(x.dtype)
-
-    return rotate
+from tests.verify.proof.correct import rotation
 
 
 class Array:
@@ -62,7 +48,7 @@ def test_a_right_rotation_passes_and_a_shifted_one_is_named():
 @pytest.mark.parametrize("offset", [0, 1])
 def test_rotations_of_jax_in_a_process_of_their_own(offset, tmp_path):
     pytest.importorskip("jax", reason="jax is not installed")
-    source = inspect.getsource(rotation).replace("ModuleType", "Any")
+    source = inspect.getsource(rotation).replace("ModuleType", "Any").replace("Callable[..., Any]", "Any")
     text = f"from typing import Any\nimport jax.numpy\n{source}\nrope = rotation(jax.numpy, {offset})\n"
     (tmp_path / "mine.py").write_text(text)
     request = {"subject": f"{tmp_path}/mine.py:rope", "kind": "rotary", "settings": {"arrays": "jax"}}

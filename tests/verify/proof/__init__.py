@@ -4,6 +4,6 @@ Three lists are checked: the library's own faults, in changing layouts, directio
 more, independently, as they stand in the field's code; and correct code in the field's shapes.
 """
 
-from tests.verify.proof.run import Row, prove, table_of
+from tests.verify.proof.run import Row, prove, prove_sizes, table_of
 
-__all__ = ["Row", "prove", "table_of"]
+__all__ = ["Row", "prove", "prove_sizes", "table_of"]

@@ -2,8 +2,13 @@
 
 import sys
 
-from tests.verify.proof import prove, table_of
+from tests.verify.proof import prove, prove_sizes, table_of
 
-rows = prove(lambda line: print(line, file=sys.stderr))
-sys.stdout.write(table_of(rows))
-sys.exit(0 if all(row.right for row in rows) else 1)
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+rows, sizes = prove(_say), prove_sizes(_say)
+sys.stdout.write(table_of(rows, sizes))
+sys.exit(0 if all(row.right for row in [*rows, *(row for at in sizes.values() for row in at)]) else 1)

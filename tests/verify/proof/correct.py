@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import functools
+import importlib
+import importlib.util
 import itertools
 import math
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
-from ordinate.verify import check_attention, check_bias, check_decoder, check_embedding, check_rotary
+from ordinate.position import Rotary, indices
+from ordinate.position.indices import TOKEN_FAMILIES
+from ordinate.verify import check_attention, check_bias, check_decoder, check_embedding, check_positions, check_rotary
 from ordinate.verify.checks import CHECKERS
 from ordinate.verify.verdict import Verdict
 from tests.verify.proof.decoders import Decoder
 
-__all__ = ["CORRECT"]
+__all__ = ["CHEAP", "CORRECT", "rotation"]
 
 CHEAP = {kind: [one.id for one in checker.properties if one.cheap] for kind, checker in CHECKERS.items()}
 """Properties that every fault and every correct variant is checked for: all but compilation, which takes seconds each."""
@@ -362,3 +367,131 @@ _rows(
 )
 
 _enter("two layers with learned positions", "decoder", lambda: check_decoder(Decoder()))
+
+
+# arrays of other libraries, and ONNX ----------------------------------------------------------------------------------------
+
+
+def rotation(library: ModuleType, offset: int = 0, interleaved: bool = False, base: float = 10000.0) -> Callable[..., Any]:
+    """A rotation in numpy or JAX, whose functions have the same names."""
+
+    def rotate(x: Any, positions: Any) -> Any:
+        exponents = library.arange(0, x.shape[-1], 2).astype("float32") / x.shape[-1]
+        theta = (positions + offset).astype("float32")[..., None] * base**-exponents
+        theta = theta if theta.ndim == 2 else theta[:, None]
+        cos, sin = library.cos(theta), library.sin(theta)
+        half = x.shape[-1] // 2
+        a, b = (x[..., 0::2], x[..., 1::2]) if interleaved else (x[..., :half], x[..., half:])
+        turned = (a * cos - b * sin, a * sin + b * cos)
+        joined = library.stack(turned, -1).reshape(x.shape) if interleaved else library.concatenate(turned, -1)
+        return joined.astype(x.dtype)
+
+    return rotate
+
+
+def _array_bias(library: ModuleType) -> Callable[..., Any]:
+    def bias(query_length: int, key_length: int) -> Any:
+        steps = library.arange(key_length)
+        distance = steps[key_length - query_length :, None] - steps
+        return -(2.0 ** -library.arange(1, 9).astype("float32"))[:, None, None] * distance.astype("float32")
+
+    return bias
+
+
+def _array_sinusoid(library: ModuleType) -> Callable[..., Any]:
+    def embedding(positions: Any) -> Any:
+        theta = positions.astype("float32")[..., None] * 10000.0 ** -(library.arange(0, 64, 2).astype("float32") / 64)
+        return library.stack((library.sin(theta), library.cos(theta)), -1).reshape(*positions.shape, 64)
+
+    return embedding
+
+
+def _array_attention(library: ModuleType) -> Callable[..., Any]:
+    def attend(q: Any, k: Any, v: Any) -> Any:
+        steps = library.arange(k.shape[2])
+        seen = steps <= steps[k.shape[2] - q.shape[2] :, None]
+        scores = q @ library.swapaxes(k, -1, -2) / math.sqrt(q.shape[-1])
+        scores = library.where(seen, scores, -1e30)
+        weights = library.exp(scores - scores.max(-1, keepdims=True))
+        return ((weights / weights.sum(-1, keepdims=True)) @ v).astype(v.dtype)
+
+    return attend
+
+
+def _array_rows(name: str, library: ModuleType) -> None:
+    arrays = {"arrays": name}
+    sizes = [(64, 1e4), (128, 1e6)]
+    _rows(
+        "rotary",
+        [
+            (
+                f"{name}, {'interleaved' if dealt else 'half'}, head {dim}, base {base:g}",
+                rotation(library, 0, dealt, base),
+                {"head_dim": dim, "base": base, "layout": "interleaved" if dealt else "half", **arrays},
+            )
+            for dealt in (False, True)
+            for dim, base in sizes
+        ],
+    )
+    _rows("bias", [(f"{name}, ALiBi", _array_bias(library), arrays)])
+    _rows("embedding", [(f"{name}, sinusoids", _array_sinusoid(library), arrays)])
+    _rows("attention", [(f"{name}, causal", _array_attention(library), {"encoding": "none", **arrays})])
+
+
+for _library in ("numpy", "jax"):
+    if importlib.util.find_spec(_library):
+        _array_rows(_library, importlib.import_module("jax.numpy" if _library == "jax" else _library))
+
+_rows(
+    "rotary",
+    [
+        (
+            f"torch, {layout}, head {dim}, base {base:g}",
+            Rotary(dim, layout=layout, base=base),
+            {
+                "head_dim": dim,
+                "base": base,
+                "layout": layout,
+            },
+        )
+        for layout in ("half", "interleaved")
+        for dim, base in ((128, 1e4), (64, 1e6), (128, 1e6))
+    ],
+)
+
+
+# builders of positions --------------------------------------------------------------------------------------------------------
+
+
+def _of_rows(family: str) -> Callable[..., Any]:
+    def build(
+        tokens: Tensor, image_grids: Any, video_grids: Any, seconds_per_frame: Any, audio_seqlens: Any, use_audio_in_video: Any,
+        mask: Any = None, documents: Any = None, start: int = 0,
+    ) -> Tensor:  # fmt: skip
+        grids = {"image_grids": image_grids, "video_grids": video_grids}
+        seconds = seconds_per_frame if len(seconds_per_frame) else None
+        return indices.from_tokens(
+            tokens, family, **grids, seconds_per_frame=seconds, mask=mask, documents=documents, start=start
+        )
+
+    return build
+
+
+def _builder(name: str, subject: Callable[..., Any], **settings: Any) -> None:
+    _enter(name, "positions", functools.partial(check_positions, subject, **settings))
+
+
+_builder("positions of a mask", lambda attention_mask: indices.from_mask(attention_mask))
+_builder("positions of a mask, numpy", lambda attention_mask: (attention_mask.cumsum(-1) - 1).clip(0), arrays="numpy")
+_builder("positions of documents", lambda lengths: indices.from_lengths(lengths))
+_builder("positions of boundaries", lambda cu_seqlens: indices.from_cumulative(cu_seqlens))
+_builder("positions of document ids", lambda document_ids: indices.from_documents(document_ids))
+_builder("positions behind a cache", lambda past_length, length: indices.appended(past_length, length))
+_builder("zig-zag shards", lambda length, rank, world_size: indices.shard(torch.arange(length), rank, world_size, zigzag=True))
+_builder(
+    "zig-zag shards of documents",
+    lambda lengths, rank, world_size: indices.shard(indices.from_lengths(lengths), rank, world_size, True, lengths=lengths),
+)
+_builder("positions of a grid", lambda height, width: indices.grid(height, width))
+for _family in TOKEN_FAMILIES:
+    _builder(f"rows of {_family}", _of_rows(_family), family=_family)

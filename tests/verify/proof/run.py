@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,7 +28,7 @@ from tests.verify.proof.correct import CHEAP, CORRECT
 from tests.verify.proof.decoders import wrong_decoder
 from tests.verify.proof.field import FIELD
 
-__all__ = ["Row", "prove", "prove_fault", "table_of"]
+__all__ = ["SIZES", "Row", "prove", "prove_fault", "prove_sizes", "table_of"]
 
 
 @dataclass(frozen=True)
@@ -87,6 +87,19 @@ def prove_fault(fault: KnownFault, number: int, head_dim: int = 64, base: float 
     """One known fault of the library; `number` chooses its layout, direction and order of axes."""
     verdict = _rotary(fault, number, head_dim, base) if fault.kind == "rotary" else _MAKERS[fault.kind](fault, number)
     return _row(fault.id, "library", fault.kind, fault.family, fault.id, verdict)
+
+
+SIZES = [(head_dim, base) for head_dim in (64, 128) for base in (1e4, 1e6)]
+
+
+def prove_sizes(progress: Callable[[str], None] = lambda line: None) -> dict[tuple[int, float], list[Row]]:
+    """The known faults of rotations at other widths and bases; minutes each."""
+    rows: dict[tuple[int, float], list[Row]] = {}
+    for head_dim, base in SIZES:
+        progress(f"rotations of {head_dim} channels, base {base:g}")
+        faults = enumerate(KNOWN_FAULTS.values())
+        rows[head_dim, base] = [prove_fault(one, number, head_dim, base) for number, one in faults if one.kind == "rotary"]
+    return rows
 
 
 def _row(name: str, list_: str, kind: str, family: str, expected: str, verdict: Verdict) -> Row:
@@ -188,8 +201,8 @@ _MAKERS: dict[str, Callable[[KnownFault, int], Verdict]] = {
 }
 
 
-def table_of(rows: Sequence[Row]) -> str:
-    """The rows as Markdown, with a line of counts before them."""
+def table_of(rows: Sequence[Row], sizes: Mapping[tuple[int, float], Sequence[Row]] = {}) -> str:
+    """The rows as Markdown, with lines of counts before them; of other sizes what is wrong alone."""
     faults, correct = [row for row in rows if row.expected != "passes"], [row for row in rows if row.expected == "passes"]
     missed = [row for row in faults if row.reported[0] == "passes"]
     misnamed = [row for row in faults if not row.right and row not in missed]
@@ -202,6 +215,12 @@ def table_of(rows: Sequence[Row]) -> str:
         "",
         f"{len(faults)} faults: {len(missed)} missed, {len(misnamed)} caught under another name. "
         f"{len(correct)} correct variants: {len(alarms)} false alarms.",
+        "",
+        *(
+            f"- rotations of {head_dim} channels, base {base:g}: {len(at)} faults, {sum(not row.right for row in at)} of them "
+            "missed or under another name" + "".join(f"; {row.name}: {', '.join(row.reported)}" for row in at if not row.right)
+            for (head_dim, base), at in sizes.items()
+        ),
         "",
         "| subject | list | kind | family | should be | reported | fails |",
         "|---|---|---|---|---|---|---|",
