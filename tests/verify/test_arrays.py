@@ -12,7 +12,12 @@ import torch
 from ordinate.errors import ArgumentError, UnknownNameError
 from ordinate.position import Rotary
 from ordinate.verify import check_bias, check_embedding, check_rotary
+from ordinate.verify.adapters.rotary import adapt_rotary
+from ordinate.verify.checks import CHECKERS
 from ordinate.verify.isolation import check_in_process
+from ordinate.verify.observation import observe
+from ordinate.verify.properties.rotary import ON_DEVICE
+from ordinate.verify.references.rotation import RotarySettings
 from tests.verify.proof.correct import rotation
 
 
@@ -94,11 +99,78 @@ def test_an_unknown_library_and_a_device_that_is_not_there_are_refused():
             check_rotary(Rotary(64, layout="half"), device="cuda")
 
 
+def right(x: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
+    frequencies = 10000.0 ** -(torch.arange(0, x.shape[-1], 2, device=x.device) / x.shape[-1])
+    theta = positions.to(x.device).float()[..., None] * frequencies
+    cos, sin = (table if table.ndim == 2 else table[:, None] for table in (theta.cos(), theta.sin()))
+    a, b = x.chunk(2, -1)
+    return torch.cat((a * cos - b * sin, a * sin + b * cos), -1)
+
+
+def odd_address(x: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
+    """A kernel that loads 16 bytes at once from the address below."""
+    return right(x.roll(1) if x.data_ptr() % 16 else x, positions)
+
+
+def wide_rows(x: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
+    """A kernel that takes the rows for contiguous."""
+    return right(x if x.stride(-2) == x.shape[-1] else x.flip(-1), positions)
+
+
+def many_rows(x: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
+    """A launch of one block a row and head, of which 65,535 run."""
+    turned = right(x, positions)
+    return turned if x.shape[0] * x.shape[1] < 1 << 16 else torch.cat((turned[:-1], torch.zeros_like(turned[-1:])))
+
+
+def padded_heads(x: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
+    """A kernel that pads heads to a power of two and pairs channels there."""
+    wide = 1 << (x.shape[-1] - 1).bit_length()
+    return right(torch.nn.functional.pad(x, (0, wide - x.shape[-1])), positions)[..., : x.shape[-1]]
+
+
+def unsteady(x: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
+    unsteady.calls += 1
+    return right(x, positions) * (1 + (unsteady.calls % 3) * 1.2e-7)
+
+
+unsteady.calls = 0
+
+
+def no_empty_launch(x: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
+    if not x.numel():
+        raise RuntimeError("invalid configuration argument")
+    return right(x, positions)
+
+
+@pytest.mark.parametrize(
+    ("subject", "fails"),
+    [
+        (right, set()),
+        (odd_address, {"addresses"}),
+        (wide_rows, {"addresses"}),
+        (many_rows, {"many-rows"}),
+        (padded_heads, {"head-sizes"}),
+        (unsteady, {"repeats"}),
+        (no_empty_launch, {"launches"}),
+    ],
+)
+def test_what_devices_show_is_seen(subject, fails):
+    """The properties that `--device cuda` adds, asked of the CPU, where faults of kernels are played."""
+    settings = RotarySettings.checked(64, None, layout="half")
+    adapted = adapt_rotary(subject, settings)
+    case = CHECKERS["rotary"].case(adapted, settings)
+    results = {asked.id: observe(asked, adapted, case) for asked in ON_DEVICE}
+    assert {name for name, result in results.items() if result.status == "failed"} == fails, results
+    assert results["streams"].reason == "the device has no streams"
+
+
 @pytest.mark.slow  # torch imports much for its first operation there
 def test_the_meta_device_is_asked_for_shapes_and_dtypes():
     verdict = check_rotary(Rotary(64, layout="half"), device="meta")
     assert verdict.passed, verdict
-    assert [outcome.id for outcome in verdict.outcomes] == ["launches"]
+    assert [outcome.id for outcome in verdict.outcomes if outcome.status == "passed"] == ["launches"]
+    assert all("meta device" in one.evidence for one in verdict.outcomes if one.status == "not applicable")
 
     def halves(x: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
         return Rotary(64, layout="half").rotate(x, positions).to(torch.float32 if x.device.type == "cpu" else torch.float16)

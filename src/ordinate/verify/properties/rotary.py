@@ -774,41 +774,136 @@ def same_far_out(subject: RotarySubject, suspect: RotarySubject, case: RotaryCas
     return True
 
 
+# what devices show ------------------------------------------------------------------------------------------------------
+
+Turned = tuple[list[Tensor], Both, Tensor]
+
+
+def _on_device(subject: RotarySubject, case: RotaryCase) -> Turned:
+    """Inputs on the device, both turned there at positions from 0, and the positions; the meta device has no numbers."""
+    if subject.callee.device.type == "meta":
+        raise Unsupported("the meta device has no numbers")
+    inputs, steps = [x.to(subject.callee.device) for x in heads(case.stated, SMALL)], torch.arange(SMALL)
+    return inputs, subject.fresh().turn(inputs[0], inputs[1], steps), steps
+
+
 def _launches(subject: RotarySubject, case: RotaryCase) -> Observation:
-    """What devices show: other strides and alignments, one row against many, no token, one token, the same bits again."""
-    device, steps = subject.callee.device, torch.arange(SMALL)
-    inputs = [x.to(device) for x in heads(case.stated, SMALL)]
-    whole = subject.fresh().turn(inputs[0], inputs[1], steps)
-    facts = [
-        Fact(result.shape == x.shape and result.dtype == x.dtype, f"{tuple(x.shape)} came back as {tuple(result.shape)}")
-        for x, result in zip(inputs, whole, strict=True)
-    ]
-    try:
-        empty = subject.fresh().turn(inputs[0][:, :, :0], inputs[1][:, :, :0], steps[:0])[0]
-        facts.append(Fact(empty.shape[2] == 0, f"no token came back as {tuple(empty.shape)}"))
-    except Exception as error:
-        facts.append(Fact(False, f"it raises for no token: {describe_error(error, 160)}"))
-    if device.type == "meta":
-        return Observation(facts=facts, note="shapes and dtypes are right on the meta device")
-    again = subject.fresh().turn(inputs[0], inputs[1], steps)
-    facts.append(Fact(all(map(torch.equal, again, whole)), "the same call gives other bits"))
+    """No token and one token, of one row and of none."""
+    inputs = [x.to(subject.callee.device) for x in heads(case.stated, SMALL)]
+    facts = []
+    for what, rows, tokens in (("rows", 2, SMALL), ("one token", 2, 1), ("one token of one row", 1, 1), ("no token", 2, 0)):
+        query, key = (x[:rows, :, :tokens] for x in inputs)
+        try:
+            turned = subject.fresh().turn(query, key, torch.arange(tokens))
+        except Unsupported:
+            raise
+        except Exception as error:
+            facts.append(Fact(False, f"it raises for {what}: {describe_error(error, 160)}"))
+            continue
+        right = all(one.shape == query.shape and one.dtype == query.dtype for one in turned)
+        facts.append(Fact(right, f"{what} {tuple(query.shape)} came back as {tuple(turned[0].shape)}, {turned[0].dtype}"))
+    return Observation(facts=facts, note="shapes and dtypes of launches of 24 tokens to none are right")
+
+
+def _again(subject: RotarySubject, case: RotaryCase) -> Observation:
+    inputs, whole, steps = _on_device(subject, case)
+    again = [subject.fresh().turn(inputs[0], inputs[1], steps) for _ in range(3)]
+    same = all(torch.equal(one, other) for both in again for one, other in zip(both, whole, strict=True))
+    return Observation(facts=[Fact(same, "the same call gives other bits")], note="three more calls give the same bits")
+
+
+def _addresses(subject: RotarySubject, case: RotaryCase) -> Observation:
+    """Inputs 4 bytes past an alignment of 16, tokens before heads, channels out of wider rows, one row for the whole batch."""
+    inputs, whole, steps = _on_device(subject, case)
+    made = {
+        "at an odd address": [torch.cat((x.new_zeros(1), x.flatten()))[1:].view(x.shape) for x in inputs],
+        "with tokens before heads": [x.transpose(1, 2).contiguous().transpose(1, 2) for x in inputs],
+        "out of wider rows": [torch.cat((x, x[..., :3]), -1)[..., : x.shape[-1]] for x in inputs],
+    }
     comparisons = []
-    shifted = [torch.cat((x.new_zeros(1), x.flatten()))[1:].view(x.shape) for x in inputs]  # 4 bytes past an alignment of 16
-    across = [x.transpose(1, 2).contiguous().transpose(1, 2) for x in inputs]
-    for what, (query, key) in (("at an odd address", shifted), ("in other strides", across)):
+    for what, (query, key) in made.items():
         got = subject.fresh().turn(query, key, steps)
         comparisons += _compared(what, got, whole, _on_cpu(inputs), steps, case)
     row = [x[:1] for x in inputs]
-    got = subject.fresh().turn(row[0], row[1], steps)
-    comparisons += _compared("of one row alone", got, _first(whole), _on_cpu(row), steps, case)
-    return Observation(comparisons, facts)
+    shared = subject.fresh().turn(*(x.expand(2, -1, -1, -1) for x in row), steps)
+    alone = [one[:1].expand(2, -1, -1, -1) for one in whole]
+    beside = _on_cpu([x.expand(2, -1, -1, -1) for x in row])
+    return Observation(
+        [*comparisons, *_compared("of one row for the batch", shared, (alone[0], alone[1]), beside, steps, case)]
+    )
+
+
+MANY_ROWS = 1 << 16
+"""Past the 65,535 blocks that CUDA allows in the second and third axis of a launch."""
+
+
+def _rows(subject: RotarySubject, case: RotaryCase) -> Observation:
+    """One row beside many, and the last of more rows and heads than a launch has blocks."""
+    inputs, whole, steps = _on_device(subject, case)
+    row = [x[:1] for x in inputs]
+    alone = _compared("of one row alone", subject.fresh().turn(row[0], row[1], steps), _first(whole), _on_cpu(row), steps, case)
+    many = [x[:1, :, 1:2].expand(MANY_ROWS // x.shape[1] + 1, -1, -1, -1).contiguous() for x in inputs]
+    got = subject.fresh().turn(many[0], many[1], steps[1:2] if subject.scattered else steps[:1])
+    one = subject.fresh().turn(many[0][:1], many[1][:1], steps[1:2] if subject.scattered else steps[:1])
+    last = (got[0][-1:], got[1][-1:])
+    return Observation([*alone, *_compared(f"of the last of {len(many[0])} rows", last, one, _on_cpu([x[:1] for x in many]),
+                                           steps[1:2], case)])  # fmt: skip
+
+
+def _head_sizes(subject: RotarySubject, case: RotaryCase) -> Observation:
+    """Heads of other sizes than powers of two, by the reference."""
+    known = case.known
+    if subject.callee.device.type == "meta":
+        raise Unsupported("the meta device has no numbers")
+    if subject.callee.module is not None or known.scaling is not None or known.rotary_dim != known.head_dim:
+        raise Unsupported("it is made for heads of one size")
+    comparisons, steps = [], torch.arange(SMALL)
+    for head_dim in (24, 40, 80, 96):
+        other = known.replace(head_dim=head_dim, rotary_dim=head_dim)
+        resized = RotarySubject(subject.callee.fresh(), subject.form, other)
+        x = heads(other, SMALL)[0]
+        try:
+            got = resized.turn(x.to(subject.callee.device), x.to(subject.callee.device), steps)[0]
+        except Exception as error:
+            raise Unsupported(f"it refuses heads of {head_dim}: {describe_error(error, 80)}") from None
+        axes = ("row", "head", ("position", steps.tolist()), "channel")
+        bound = 2 * allowed(x, steps, RotaryCase(other, other))
+        comparisons.append(Comparison(f"heads of {head_dim} channels", got, rotated(x, steps, other), bound, axes))
+    return Observation(comparisons)
+
+
+def _streams(subject: RotarySubject, case: RotaryCase) -> Observation:
+    """On a stream of its own, behind work that is still running there, the subject waits for its inputs."""
+    inputs, whole, steps = _on_device(subject, case)
+    module = torch.get_device_module(subject.callee.device)
+    if not hasattr(module, "Stream") or subject.callee.device.type == "cpu":
+        raise Unsupported("the device has no streams")
+    stream = module.Stream(subject.callee.device)
+    stream.wait_stream(module.current_stream(subject.callee.device))
+    with module.stream(stream):
+        late = [torch.full_like(x, float("nan")) for x in inputs]
+        busy = torch.ones(2048, 2048, device=subject.callee.device)
+        for _ in range(20):
+            busy = (busy @ busy).clamp(max=1.0)
+        for x, arriving in zip(late, inputs, strict=True):
+            x.copy_(arriving + 0 * busy[0, 0])
+        got = subject.fresh().turn(late[0], late[1], steps)
+    stream.synchronize()
+    return Observation(_compared("on another stream", got, whole, _on_cpu(inputs), steps, case))
 
 
 def _on_cpu(inputs: list[Tensor]) -> Both:
     return inputs[0].cpu(), inputs[1].cpu()
 
 
-ON_DEVICE = (Property("launches", "Launches of any size, address and stride give the same on the device", _launches),)
+ON_DEVICE = (
+    Property("launches", "Launches of no token, of one and of more come back in the right shape", _launches),
+    Property("repeats", "The same call gives the same bits", _again),
+    Property("addresses", "Alignments and strides have no effect", _addresses),
+    Property("many-rows", "One row and more rows than a launch has blocks are turned alike", _rows),
+    Property("head-sizes", "Heads off the powers of two are turned as published", _head_sizes),
+    Property("streams", "On another stream it waits for its inputs", _streams),
+)
 """What is asked besides where the subject does not run on the CPU."""
 
 ROTARY = (
