@@ -10,7 +10,7 @@ from ordinate.errors import ArgumentError, UnknownNameError
 from ordinate.position import indices
 from ordinate.position.indices import TokenFamily
 from ordinate.verify import check_positions
-from ordinate.verify.peers import rope_index
+from ordinate.verify.peers import rope_index, rows_of
 from ordinate.verify.references.multimodal import multimodal_positions
 
 
@@ -24,12 +24,6 @@ def zig_zag(length: int, rank: int, world_size: int) -> Tensor:
 
 def plain_shards(length: int, rank: int, world_size: int) -> Tensor:
     return torch.arange(length).chunk(world_size)[rank]
-
-
-def of_tokens(tokens, image_grids, video_grids, seconds_per_frame, mask=None, documents=None, start=0):
-    timed = seconds_per_frame if len(seconds_per_frame) else None
-    grids = {"image_grids": image_grids, "video_grids": video_grids, "seconds_per_frame": timed}
-    return indices.from_tokens(tokens, "qwen2.5-vl", **grids, mask=mask, documents=documents, start=start)
 
 
 def of_documents(lengths: Tensor, rank: int, world_size: int) -> Tensor:
@@ -100,13 +94,13 @@ def test_the_published_rule_by_hand():
 
 
 def test_rows_of_tokens_are_checked_with_the_family_that_is_named():
-    verdict = check_positions(of_tokens, family="qwen2.5-vl")
+    verdict = check_positions(rows_of("qwen2.5-vl"), family="qwen2.5-vl")
     assert verdict.passed, verdict
     asked = {outcome.id for outcome in verdict.outcomes if outcome.status == "passed"}
     assert {"frame-times", "whole-times", "chunked-prefill", "packing", "no-mask", "mixture", "long-video"} <= asked
-    assert not check_positions(of_tokens, family="qwen3-vl").passed  # whose frames stand apart
+    assert not check_positions(rows_of("qwen2.5-vl"), family="qwen3-vl").passed  # whose frames stand apart
     with pytest.raises(UnknownNameError, match=r"qwen2\.5-vl"):
-        check_positions(of_tokens, family="qwen")
+        check_positions(rows_of("qwen2.5-vl"), family="qwen")
 
 
 def test_an_image_that_counts_its_tokens_is_named():

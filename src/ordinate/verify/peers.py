@@ -39,9 +39,9 @@ from ordinate.verify.checks import (
 from ordinate.verify.model import check_model
 from ordinate.verify.observation import describe_error
 from ordinate.verify.properties.rotary import ROTARY
-from ordinate.verify.verdict import Verdict
+from ordinate.verify.verdict import Outcome, Verdict
 
-__all__ = ["PEERS", "PeerRow", "check_peers", "rope_index", "table_of", "timm_layers"]
+__all__ = ["PEERS", "PeerRow", "check_peers", "rope_index", "rows_of", "table_of", "timm_layers"]
 
 # transformers -----------------------------------------------------------------------------------------------------------
 
@@ -362,9 +362,31 @@ OTHERS: list[tuple[str, str, Callable[[], Verdict]]] = [
 
 _YARN, _LLAMA3 = YaRN(4.0, 4096), Llama3(8.0, 1.0, 4.0, 8192)
 
+
+def rows_of(family: str) -> Callable[..., Tensor]:
+    """`indices.from_tokens` of a family, with all that a builder of rows can be passed."""
+
+    def build(
+        tokens: Tensor, image_grids: Any, video_grids: Any, seconds_per_frame: Any, audio_seqlens: Any,
+        use_audio_in_video: bool, mask: Tensor | None = None, documents: Tensor | None = None, start: int = 0,
+    ) -> Tensor:  # fmt: skip
+        grids = {"image_grids": image_grids, "video_grids": video_grids}
+        seconds = seconds_per_frame if len(seconds_per_frame) else None
+        return indices.from_tokens(
+            tokens, family, **grids, seconds_per_frame=seconds, mask=mask, documents=documents, start=start
+        )
+
+    return build
+
+
 OURS: list[tuple[str, str, Callable[[], Verdict]]] = [
     ("ordinate", "indices.from_mask", lambda: check_positions(lambda attention_mask: indices.from_mask(attention_mask))),
     ("ordinate", "indices.from_lengths", lambda: check_positions(indices.from_lengths)),
+    ("ordinate", "indices.from_documents", lambda: check_positions(indices.from_documents)),
+    *(
+        ("ordinate", f"indices.from_tokens, {name}", lambda name=name: check_positions(rows_of(name), family=name))
+        for name in indices.TOKEN_FAMILIES
+    ),
     ("ordinate", "Rotary, half", lambda: check_rotary(Rotary(64, layout="half"), layout="half", angles="float64")),
     ("ordinate", "Rotary, interleaved", lambda: check_rotary(Rotary(64, layout="interleaved"), angles="float64")),
     ("ordinate", "Rotary, YaRN", lambda: check_rotary(Rotary(64, layout="half", scaling=_YARN), scaling=_YARN)),
@@ -438,30 +460,40 @@ def _quietly() -> Any:
 
 
 def table_of(rows: Sequence[PeerRow]) -> str:
-    """The rows as Markdown: one line for each property that failed."""
+    """The rows as Markdown, with a line for each property that failed: the input, what came back, what is right and why."""
     lines = [
         "# What the verifier finds in installed libraries",
         "",
-        "Made by `ordinate verify --peers`, on the versions named. A line is a property that fails; where one says `nothing`,",
-        "every property that applies holds. What a library does on purpose (a rotation that looks at the length, a default for",
-        "positions) is reported like anything else: it says what a user has to mind.",
+        "Made by `ordinate verify --peers`, on the versions named. A line is a property that fails: where, what came back, the",
+        "right value, and why (the property, then the known fault that gives the same numbers, where there is one). Where one",
+        "says `nothing`, every property that applies holds. What a library does on purpose (a rotation that looks at the",
+        "length, a default for positions) is reported like anything else: it says what a user has to mind.",
         "",
-        "| library | subject | passed | what fails | evidence | likely cause |",
-        "|---|---|---|---|---|---|",
+        "| library | subject | passed | what fails | input, and what comes back | right | why |",
+        "|---|---|---|---|---|---|---|",
     ]
     for row in rows:
         name = f"{row.library} {row.version}".strip()
         if row.verdict is None:
-            lines.append(f"| {name} | {row.subject} | | | {_cell(row.why)} | |")
+            lines.append(f"| {name} | {row.subject} | | | {_cell(row.why)} | | |")
             continue
         passed = sum(outcome.status == "passed" for outcome in row.verdict.outcomes)
         if not row.verdict.failed:
-            lines.append(f"| {name} | {row.subject} | {passed} | nothing | | |")
-        says = {cause.id: cause.says for cause in row.verdict.causes}
+            lines.append(f"| {name} | {row.subject} | {passed} | nothing | | | |")
+        causes = {cause.id: cause.says for cause in row.verdict.causes}
         for outcome in row.verdict.failed:
-            causes = "; ".join(says[cause] for cause in outcome.causes[:1])
-            lines.append(f"| {name} | {row.subject} | {passed} | {outcome.id} | {_cell(outcome.evidence)} | {_cell(causes)} |")
+            came, right = _finding(outcome)
+            why = outcome.says + "".join(f"; it equals {causes[cause]}" for cause in outcome.causes[:1])
+            lines.append(f"| {name} | {row.subject} | {passed} | {outcome.id} | {_cell(came)} | {right} | {_cell(why)} |")
     return "\n".join(lines) + "\n"
+
+
+def _finding(outcome: Outcome) -> tuple[str, str]:
+    """The input with what came back, and the right value where there is one number of it."""
+    example = outcome.counterexample or {}
+    if not isinstance(example.get("expected"), int | float):
+        return outcome.evidence, ""
+    return outcome.evidence.partition(", expected ")[0], f"{example['expected']:.6g}"
 
 
 def _cell(text: str) -> str:

@@ -19,6 +19,7 @@ from ordinate.position import Rotary, indices
 from ordinate.position.indices import TOKEN_FAMILIES
 from ordinate.verify import check_attention, check_bias, check_decoder, check_embedding, check_positions, check_rotary
 from ordinate.verify.checks import CHECKERS
+from ordinate.verify.peers import rows_of
 from ordinate.verify.verdict import Verdict
 from tests.verify.proof.decoders import Decoder
 
@@ -463,20 +464,6 @@ _rows(
 # builders of positions --------------------------------------------------------------------------------------------------------
 
 
-def _of_rows(family: str) -> Callable[..., Any]:
-    def build(
-        tokens: Tensor, image_grids: Any, video_grids: Any, seconds_per_frame: Any, audio_seqlens: Any, use_audio_in_video: Any,
-        mask: Any = None, documents: Any = None, start: int = 0,
-    ) -> Tensor:  # fmt: skip
-        grids = {"image_grids": image_grids, "video_grids": video_grids}
-        seconds = seconds_per_frame if len(seconds_per_frame) else None
-        return indices.from_tokens(
-            tokens, family, **grids, seconds_per_frame=seconds, mask=mask, documents=documents, start=start
-        )
-
-    return build
-
-
 def _builder(name: str, subject: Callable[..., Any], **settings: Any) -> None:
     _enter(name, "positions", functools.partial(check_positions, subject, **settings))
 
@@ -494,4 +481,4 @@ _builder(
 )
 _builder("positions of a grid", lambda height, width: indices.grid(height, width))
 for _family in TOKEN_FAMILIES:
-    _builder(f"rows of {_family}", _of_rows(_family), family=_family)
+    _builder(f"rows of {_family}", rows_of(_family), family=_family)
