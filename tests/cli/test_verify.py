@@ -96,6 +96,8 @@ def test_code_that_never_comes_back_is_ended(folder):
         (["mine.broken:rope"], "No module named 'no_such_module_anywhere'"),
         (["mine.rope"], "package.module:object"),
         (["nowhere.py:rope"], "a Python file"),
+        (["nowhere.onnx:rope"], "an ONNX file"),
+        (["mine.rope:right", "--device", "hpu"], "a device that is there"),
         (["mine.plain:rope", "--rule", "alibi"], "--kind rotary takes"),
         (["mine.plain:rope", "--scaling", "linear"], "expected JSON"),
     ],

@@ -28,9 +28,11 @@ def model(nodes: list[Any], inputs: list[Any], rank: int = 4, constants: dict[st
     return onnx.helper.make_model(graph, opset_imports=opsets, ir_version=10)
 
 
-def rotary(domain: str = "", *, shift: int = 0, rank: int = 4, tables: bool = True, rows: int = 4200, **attributes: Any) -> Any:
-    """A graph of one RotaryEmbedding, perhaps behind an addition to its positions."""
-    theta = np.outer(np.arange(rows), 10000.0 ** -(np.arange(0, 64, 2) / 64))
+def rotary(
+    domain: str = "", *, shift: int = 0, rank: int = 4, tables: bool = True, start: bool = False, **attributes: Any
+) -> Any:
+    """A graph of one RotaryEmbedding, perhaps behind an addition to its positions; `start` takes that of the first token."""
+    theta = np.outer(np.arange(4200), 10000.0 ** -(np.arange(0, 64, 2) / 64))
     constants = {"cos_cache": np.cos(theta).astype("f"), "sin_cache": np.sin(theta).astype("f")} if tables else {}
     inputs = [value("x", rank), value("position_ids", 2), *([] if tables else [value("cos_cache", 2), value("sin_cache", 2)])]
     at = "position_ids"
@@ -39,6 +41,8 @@ def rotary(domain: str = "", *, shift: int = 0, rank: int = 4, tables: bool = Tr
         constants["shift"], at = np.array(shift), "moved"
         nodes = [onnx.helper.make_node("Add", ["position_ids", "shift"], ["moved"])]
     order = ["x", at, "cos_cache", "sin_cache"] if domain else ["x", "cos_cache", "sin_cache", at]
+    if start:
+        inputs[1] = onnx.helper.make_tensor_value_info("position_ids", onnx.TensorProto.INT64, [1])
     heads = {"num_heads": 4} if rank == 3 else {}
     node = onnx.helper.make_node("RotaryEmbedding", order, ["y"], domain=domain, name="turn", **heads, **attributes)
     return model([*nodes, node], inputs, rank, constants)
@@ -56,6 +60,7 @@ RIGHT = {
     "opset 23, interleaved": (rotary(interleaved=1), "interleaved"),
     "contrib": (rotary("com.microsoft"), "half"),
     "contrib, heads side by side": (rotary("com.microsoft", rank=3, interleaved=1), "interleaved"),
+    "contrib, from a start": (rotary("com.microsoft", start=True), "half"),
     "tables as inputs": (rotary(tables=False), "half"),
 }
 

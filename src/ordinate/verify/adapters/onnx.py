@@ -97,14 +97,20 @@ class _Graph:
         def call(**arrays: Any) -> Any:
             return self._run(arrays)
 
-        names = [name for name in self.inputs if name not in ("past_key", "past_value")]
+        names = [self._parameter(name) for name in self.inputs if name not in ("past_key", "past_value")]
         parameters = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in names]
         call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         call.table_rows = self.table_rows  # type: ignore[attr-defined]
         return call
 
+    def _parameter(self, name: str) -> str:
+        """One position for a row, which the contrib operator takes for its first token, is an offset."""
+        return "offset" if name == "position_ids" and self.inputs[name].shape == [1] else name
+
     def _run(self, arrays: dict[str, Any]) -> Any:
         fed, heads = {}, None
+        if "offset" in arrays and "offset" not in self.inputs:
+            arrays["position_ids"] = np.array([arrays.pop("offset")])
         if "past_key" in self.inputs:
             arrays = _with_past(arrays)
         for name, array in arrays.items():
