@@ -137,6 +137,8 @@ def _counted(layer: LayerKind, part: Part) -> str:
     count, whole = len(layer.indices), part.num_layers.value
     if not count:
         return layer.name
+    if layer.stack:  # the part counts the layers of its first stack
+        return f"{layer.name}: {count} layers"
     which = "" if count == whole else f" ({', '.join(map(str, layer.indices[:6]))}{', ...' if count > 6 else ''})"
     return f"{layer.name}: {count} of {whole} layers{which}" if whole is not None else f"{layer.name}: {count} layers{which}"
 

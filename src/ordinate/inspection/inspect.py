@@ -91,8 +91,8 @@ def inspect_header(header: Header, name: str) -> Inspection:
 
 def _inspect_mapping(raw: Mapping[str, Any], name: str) -> Inspection:
     sources, findings = find_parts(raw)
-    stated = raw.get("model_type")
-    model_type = Value(stated, "file", "model_type") if isinstance(stated, str) else unknown("no model_type in the file")
+    named = next((key for key in ("model_type", "_class_name") if isinstance(raw.get(key), str)), None)
+    model_type = Value(raw[named], "file", named) if named else unknown("no model_type in the file")
     return _inspect(raw, name, model_type, sources, findings)
 
 

@@ -128,11 +128,25 @@ def _with_blocks(raw: Mapping[str, Any], path: str) -> tuple[Mapping[str, Any], 
     return extended, sources
 
 
+def _with_width(raw: Mapping[str, Any], path: str, row: Family) -> tuple[Mapping[str, Any], dict[str, tuple[Source, str]]]:
+    """The settings of a class of diffusers with the stream's width, heads x their width where no key states it."""
+    merged = {**row.defaults, **raw}
+    heads, head = merged.get("num_attention_heads"), merged.get("attention_head_dim")
+    if any(key in merged for key in ("hidden_size", "dim", "model_dim")) or type(heads) is not int or type(head) is not int:
+        return raw, {}
+    sources: dict[str, tuple[Source, str]] = {
+        f"{path}.hidden_size" if path else "hidden_size": ("derived", f"{heads} heads x {head}")
+    }
+    return {**raw, "hidden_size": heads * head}, sources
+
+
 def _part(
     name: str, raw: Mapping[str, Any], path: str, family: Family | None, model_type: Value, findings: Findings
 ) -> PartSource:
     row = family if family is not None else _by_keys(raw, path, model_type, findings)
     settings, translated = _with_blocks(raw, path)
+    if "_class_name" in raw:
+        settings, translated = _with_width(raw, path, row)
     section = Section(
         settings,
         path,
@@ -189,6 +203,9 @@ def _family(raw: Mapping[str, Any], path: str, mapped: str | None, findings: Fin
         return None, Value(stated, "file", at)
     if mapped is not None:
         return family_of(mapped), Value(mapped, "family", "the parent's family puts it here")
+    written = raw.get("_class_name")
+    if isinstance(written, str):
+        return family_of(written), Value(written, "file", f"{path}._class_name" if path else "_class_name")
     if by_class is not None:
         return family_of(by_class), Value(by_class, "derived", f"architectures names {architecture}")
     for key, model_type in TELLING:

@@ -109,7 +109,7 @@ class Rotation:
         axes: what positions count: ("tokens",), or ("height", "width"), or ("time", "height", "width").
         sharing: how several axes share frequencies: "sections" of one schedule (`sections` says how many pairs each),
             "interleaved" over one schedule, "alternating" pairs of one schedule, or a "ladder each" (a schedule for each axis).
-        sections: pairs of each axis, where the axes share one schedule.
+        sections: pairs of each axis, where the axes share one schedule or have schedules of different lengths.
         reversed_channels: True where the LAST `rotary_dim` channels of the head turn and the first ones stay.
     """
 
@@ -129,12 +129,15 @@ class Rotation:
     def schedule_dim(self) -> int | None:
         """Channels that one frequency schedule spans: `rotary_dim`, or its share where each axis has its own."""
         dim = self.rotary_dim.value
-        if dim is None:
+        if dim is None or (self.sharing == "ladder each" and self.sections is not None):
             return None
         return dim // len(self.axes) if self.sharing == "ladder each" else dim
 
     def inverse_frequencies(self, length: int | None = None) -> tuple[float, ...] | None:
-        """Radians per position of each pair of one schedule, scaled, for a row of `length` tokens; None where unknowable."""
+        """Radians per position of each pair of one schedule, scaled, for a row of `length` tokens; None where unknowable.
+
+        Where axes have schedules of different lengths (`sections`), theirs follow one another.
+        """
         scalable = self.scaling is not None or self.rule.value == "none"
         return self._frequencies(self.scaling, length) if scalable else None
 
@@ -143,12 +146,16 @@ class Rotation:
         return self._frequencies(None, None)
 
     def _frequencies(self, scaling: Scaling | None, length: int | None) -> tuple[float, ...] | None:
-        if self.schedule_dim is None or self.base.value is None:
+        dims = [self.schedule_dim]
+        if self.sharing == "ladder each" and self.sections is not None and self.sections.known:
+            dims = [2 * pairs for pairs in self.sections.value]
+        if None in dims or self.base.value is None:
             return None
         try:
-            frequencies = inverse_frequencies(self.schedule_dim, self.base.value, scaling, length)
+            schedules = [inverse_frequencies(dim, self.base.value, scaling, length) for dim in dims if dim is not None]
         except (OrdinateError, ArithmeticError, ValueError):  # the finding that says why is made where the setting was read
             return None
+        frequencies = tuple(frequency for schedule in schedules for frequency in schedule)
         return frequencies if all(map(math.isfinite, frequencies)) else None
 
     def incomplete_pairs(self, context: int) -> int | None:

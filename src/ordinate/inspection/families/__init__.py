@@ -15,6 +15,7 @@ from functools import cache
 from typing import Any
 
 from ordinate.inspection.families.decoders import DECODERS, decoder
+from ordinate.inspection.families.diffusion import DIFFUSION
 from ordinate.inspection.families.encoders import ENCODERS
 from ordinate.inspection.families.hybrids import HYBRIDS
 from ordinate.inspection.families.latent import LATENT
@@ -27,7 +28,7 @@ from ordinate.inspection.reader.row_types import Family
 
 __all__ = ["FAMILIES", "GENERIC_ROTARY", "family_of", "family_of_architecture", "generic_unknown", "library"]
 
-FAMILIES: dict[str, Family] = {**PERCEPTION, **SOUND, **ENCODERS, **DECODERS, **HYBRIDS, **LATENT, **REMOTE}
+FAMILIES: dict[str, Family] = {**PERCEPTION, **SOUND, **ENCODERS, **DECODERS, **HYBRIDS, **LATENT, **REMOTE, **DIFFUSION}
 
 GENERIC_ROTARY = decoder(rope(RotaryRule(layout=None)))
 """For a type without a row whose file holds keys of a rotation: everything but the layout can be read."""

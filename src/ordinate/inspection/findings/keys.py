@@ -52,7 +52,11 @@ NAMES = """
     global_attn_every_n_layers text_encoder_context_length text_encoder_n_ctx cross_attention_layers
     max_grid_col_position_embeddings max_grid_row_position_embeddings pretrained_window_sizes indexer_types
     index_rope_interleave sliding_windows max_trained_positions max_context_length rope_freq_constant
-    rotary_emb_fraction rotary_emb_interleaved rotary_emb_scale_base alibi_bias_max max_pos_embeddings
+    rotary_emb_fraction rotary_emb_interleaved rotary_emb_scale_base alibi_bias_max max_pos_embeddings axes_dims_rope
+    axes_dim_rope rope_axes_dim rope_dim rope_dim_list rope_max_seq_len pos_embed_seq_len rope_scale rope_base
+    pos_embed_max_size extra_pos_embed_type use_rotary_positional_embeddings use_learned_positional_embeddings
+    time_position_encoding_type pos_embed_max_pos audio_pos_embed_max_pos rope_double_precision rope_type
+    use_keyframes_abs_pos_embedding rope_temporal_skip_len time_theta rope_freq_dim use_layer3d_rope theta
 """
 KNOWN = frozenset(NAMES.split())
 """Keys that a reader here reads, or that are known to say nothing about position."""
@@ -66,7 +70,7 @@ def position_type_misleads(checked: CheckedPart) -> Iterator[Finding]:
     if not isinstance(name, str) or not checked.part.layers:
         return
     kinds = {one.kind.value for layer in checked.part.layers for one in layer.encodings}
-    rotating = kinds & {"rope", "mrope", "rope2d"}
+    rotating = {kind for kind in kinds if kind is not None and kind.startswith(("rope", "mrope"))}
     if rotating and name in ("absolute", "relative_key", "relative_key_query"):
         yield Finding(
             "position-type-misleads",
@@ -93,7 +97,7 @@ BERT_LIKE = {"bert", "roberta", "xlm-roberta", "electra", "ernie"}
 def keys_dead(checked: CheckedPart) -> Iterator[Finding]:
     """Keys of a rotation in a part that does not rotate, and other keys that this file gives no effect."""
     kinds = {one.kind.value for layer in checked.part.layers for one in layer.encodings}
-    if checked.part.layers and not checked.turns and kinds and "rope2d" not in kinds and "rope3d" not in kinds:
+    if checked.part.layers and not checked.turns and kinds and not any(str(kind).startswith("rope") for kind in kinds):
         dead = checked.present(*ROTARY_KEYS)
         if dead:
             names = " and ".join(sorted(str(kind) for kind in kinds))

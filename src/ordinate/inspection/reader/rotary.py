@@ -19,7 +19,7 @@ from ordinate.inspection.reader.section import TOKENS_LIMIT, Section
 from ordinate.inspection.records import Encoding, Rotation, Value, unknown
 from ordinate.spec import PositionSpec
 
-__all__ = ["NO_ROTATION", "RotaryRule", "rope", "rotation_spec"]
+__all__ = ["NO_ROTATION", "RotaryRule", "rope", "rope_by_axes", "rotation_spec"]
 
 FULL, SLIDING = "full_attention", "sliding_attention"
 SHARE_LIMIT = 16
@@ -107,6 +107,84 @@ def rope(rule: RotaryRule, *, rotates: Callable[[LayerGroup], Value] | None = No
         return _rotary(group, rule)
 
     return read
+
+
+def rope_by_axes(
+    layout: str,
+    axes: tuple[str, ...],
+    *,
+    sizes: tuple[str, ...] = (),
+    split: Callable[[int], tuple[int, ...]] | None = None,
+    base: tuple[str, ...] = ("rope_theta",),
+    fixed_base: float | None = None,
+) -> Reader:
+    """A reader of rotations by several axes, each with a schedule over a share of the head of its own.
+
+    Args:
+        layout: "half" or "interleaved", over all that turns.
+        axes: what positions count.
+        sizes: keys of the channels of each axis.
+        split: the channels of each axis by the width of a head, where no key states them.
+        base: keys of the base.
+        fixed_base: the base where the code fixes it.
+    """
+
+    def read(group: LayerGroup) -> Encoding:
+        section, head_dim = group.section, group.attention.head_dim
+        dims, names = _sizes_of_axes(group, sizes, split), axes
+        theta = section.number(*base, above=1)
+        if fixed_base is not None:
+            theta = Value(fixed_base, "family", f"fixed in the code of {group.origin}")
+        if dims.known and len(dims.value) != len(axes):
+            names = IMAGES_AND_MORE.get(len(dims.value), tuple(f"axis {index}" for index in range(len(dims.value))))
+        pairs = rotary_dim = dims
+        if dims.known:
+            pairs = Value([dim // 2 for dim in dims.value], "derived", f"half of {dims.detail}")
+            rotary_dim = Value(sum(dims.value), "derived", f"the sum of {dims.detail} {list(dims.value)}")
+        none = Value("none", "family", group.origin)
+        made = Value(layout, "family", group.origin)
+        rotation = Rotation(made, head_dim, rotary_dim, theta, none, axes=names, sharing="ladder each", sections=pairs)
+        _check(group, rotation)
+        kind = Value(f"rope{len(names)}d", "family", group.origin)
+        return Encoding(kind, "queries and keys", rotation, spec=_spec_by_axes(rotation))
+
+    return read
+
+
+AXIS_LIMIT = 2**12
+"""No axis of a real model has as many channels."""
+IMAGES_AND_MORE = {2: ("height", "width"), 3: ("time", "height", "width")}
+
+
+def _sizes_of_axes(group: LayerGroup, keys: tuple[str, ...], split: Callable[[int], tuple[int, ...]] | None) -> Value:
+    head_dim = group.attention.head_dim
+    if split is not None:
+        if not head_dim.known:
+            return unknown("the width of a head is unknown")
+        return Value(list(split(head_dim.value)), "derived", f"shares of a head of {head_dim.value} channels")
+    dims = group.section.numbers(*keys)
+    if not dims.known:
+        return dims
+    if not dims.value or len(dims.value) > 8 or any(not 2 <= dim <= AXIS_LIMIT or dim % 2 for dim in dims.value):
+        group.section.note(
+            "out-of-range",
+            "error",
+            f"{dims.detail} should list an even number of channels for each axis",
+            {dims.detail: str(dims.value)[:80]},
+            "correct the file; what depends on it is unknown here",
+        )
+        return unknown(f"{dims.detail} holds no usable value")
+    return Value([int(dim) for dim in dims.value], dims.source, dims.detail)
+
+
+def _spec_by_axes(rotation: Rotation) -> PositionSpec | None:
+    """For the catalogue, whose rotations by axes have two or three of them and take sections as pairs."""
+    if rotation.inverse_frequencies() is None or rotation.sections is None or len(rotation.axes) not in (2, 3):
+        return None
+    if not rotation.head_dim.known or rotation.head_dim.value < rotation.rotary_dim.value or rotation.head_dim.value % 2:
+        return None
+    settings = {"head_dim": rotation.head_dim.value, "layout": rotation.layout.value, "base": float(rotation.base.value)}
+    return PositionSpec("axial-rotary", {**settings, "axes": len(rotation.axes), "sections": list(rotation.sections.value)})
 
 
 def _rotary(group: LayerGroup, rule: RotaryRule) -> Encoding:
@@ -382,6 +460,7 @@ def _check(group: LayerGroup, rotation: Rotation) -> None:
         )
     if (
         rotation.sections is not None
+        and rotation.sections.known
         and rotation.rotary_dim.known
         and sum(rotation.sections.value) * 2 != rotation.rotary_dim.value
     ):

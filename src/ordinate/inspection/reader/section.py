@@ -140,7 +140,7 @@ class Section:
 
     def numbers(self, *keys: str) -> Value:
         """A list of finite numbers."""
-        return self._read(keys, self._list, lambda value: isinstance(value, list))
+        return self._read(keys, self._list, lambda value: isinstance(value, list | tuple))
 
     def strings(self, *keys: str) -> Value:
         """A list of strings."""
