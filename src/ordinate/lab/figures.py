@@ -9,7 +9,7 @@ arXiv 1712.01662), so that print in grey and colour-blind eyes lose nothing.
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -17,7 +17,7 @@ import matplotlib as mpl
 import numpy.typing as npt
 from matplotlib.figure import Figure as Canvas
 
-__all__ = ["GRID", "INK", "SERIES", "canvas", "heat_map", "to_svg"]
+__all__ = ["GRID", "INK", "SERIES", "boxes", "canvas", "heat_map", "to_svg"]
 
 INK = "#1b1c1e"
 GRID = "#c6c9ce"
@@ -114,6 +114,55 @@ def heat_map(
     axes.tick_params(length=0 if x_labels is not None else 3)
     if bar:
         axes.figure.colorbar(image, ax=axes, location="bottom", shrink=0.9, aspect=28, pad=0.02, label=label)
+
+
+def boxes(
+    axes: Any, places: Mapping[str, tuple[float, float]], arrows: Sequence[tuple[str, str, str]], *, accents: Sequence[str] = ()
+) -> None:
+    """A diagram: a text in a box at each place, and arrows between boxes.
+
+    Args:
+        axes: where to draw; its frame is left out.
+        places: of each text, (x, y) of the middle, both from 0 to 1.
+        arrows: text from, text to, and what is written beside; an arrow from a box to itself is a loop above it.
+        accents: texts whose boxes stand out.
+    """
+    axes.set_axis_off()
+    axes.set(xlim=(0, 1), ylim=(0, 1))
+    drawn = {}
+    for text, place in places.items():
+        colour = SERIES[1]["color"] if text in accents else GRID
+        frame = {"boxstyle": "round,pad=0.45", "facecolor": "none", "edgecolor": colour, "linewidth": 1.2}
+        drawn[text] = axes.text(*place, text.split("#")[0], ha="center", va="center", fontsize=8, bbox=frame)
+    for start, end, beside in arrows:
+        loop = start == end
+        here, there = places[start], places[end]
+        axes.annotate(
+            "",
+            (here[0] + 0.03, here[1]) if loop else there,
+            (here[0] - 0.03, here[1]) if loop else here,
+            arrowprops={
+                "arrowstyle": "->",
+                "color": INK,
+                "linewidth": 0.9,
+                "shrinkA": 10 if loop else 0,
+                "shrinkB": 10 if loop else 0,
+                "patchA": None if loop else drawn[start].get_bbox_patch(),
+                "patchB": None if loop else drawn[end].get_bbox_patch(),
+                "connectionstyle": "arc3,rad=-2.2" if loop else "arc3",
+            },
+        )
+        if beside:
+            middle = ((here[0] + there[0]) / 2, (here[1] + there[1]) / 2)
+            aside = (0, 0.2) if loop else (0.012, 0) if abs(here[0] - there[0]) < 0.05 else (0, 0.045)
+            axes.text(
+                middle[0] + aside[0],
+                middle[1] + aside[1],
+                beside,
+                fontsize=7.5,
+                ha="left" if aside[0] else "center",
+                va="center",
+            )
 
 
 def to_svg(figure: Canvas) -> str:

@@ -24,6 +24,7 @@ from ordinate.lab.measurement import Role, Verdict
 __all__ = ["ROWS_FILE", "SYMBOLS", "read_rows", "render"]
 
 ROWS_FILE = "claims.json"
+_WIDEST = 7.4 * 72  # points of the report's column: narrower charts keep the size of their letters
 
 SYMBOLS = {
     Verdict.REPRODUCED: "✓",
@@ -158,4 +159,6 @@ def _inline(svg: str, prefix: str) -> str:
     svg = svg.replace(INK, "currentColor").replace(GRID, "var(--grid)")
     head, tail = svg.split(">", 1)
     head = re.sub(r'\s(width|height)="[^"]*"', "", head)
-    return f'{head} aria-hidden="true" focusable="false">{tail}'  # the figure itself carries the text alternative
+    width = re.search(r'viewBox="0 0 ([\d.]+)', head)
+    scale = f' style="max-width:{float(width[1]) / _WIDEST:.0%}"' if width and float(width[1]) < _WIDEST else ""
+    return f'{head}{scale} aria-hidden="true" focusable="false">{tail}'  # the figure itself carries the text alternative

@@ -174,7 +174,7 @@ def _picture(attention: Attention, embeddings: Tensor, shuffle: Tensor) -> Figur
         for axes, matrix, title in (
             (left, weights, "As written"),
             (middle, returned, "Shuffled, put back"),
-            (right, difference, f"Difference: {difference.max().item():.0e} at most"),
+            (right, difference, f"Difference, {difference.max().item():.0e}"),
         ):
             heat_map(axes, matrix.numpy(), x_labels=words, y_labels=words, lower=0, upper=highest, label="attention weight")
             axes.set(title=title, xlabel="key")

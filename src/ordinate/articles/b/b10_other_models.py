@@ -7,6 +7,7 @@ the two comes first, anywhere in the row; and which comes first where they stand
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from statistics import fmean
 
@@ -15,7 +16,7 @@ from torch import Tensor, nn
 
 from ordinate.attention import MultiHeadAttention
 from ordinate.lab.claim import Claim, Inputs
-from ordinate.lab.figures import SERIES, canvas, to_svg
+from ordinate.lab.figures import SERIES, boxes, canvas, to_svg
 from ordinate.lab.measurement import Check, Figure, Measurement, Role, Table, Verdict
 from ordinate.position import Sinusoidal, indices
 
@@ -141,7 +142,7 @@ def other_models(results: Accuracies, trained_on: str) -> Measurement:
                 ],
             )
         ],
-        figures=[_picture(mean)],
+        figures=[_diagram(), _picture(mean)],
     )
 
 
@@ -180,6 +181,33 @@ def _accuracy(model: type[nn.Module], added: bool, question: str, seed: int, ste
     tokens, wanted = _rows(1000, question, torch.Generator().manual_seed(seed + 10_000))
     with torch.no_grad():
         return float(((head(body(embedding(tokens) + places)).squeeze(-1) > 0) == wanted).double().mean())
+
+
+def _diagram() -> Figure:
+    words = ("i", "am", "a", "pen")
+    with canvas(2, height=2.5) as (figure, (left, right)):
+        states = {f"h#{word}": (0.14 + 0.24 * at, 0.5) for at, word in enumerate(words)}
+        places = {word: (0.14 + 0.24 * at, 0.12) for at, word in enumerate(words)} | states
+        places |= {f"y#{word}": (0.14 + 0.24 * at, 0.88) for at, word in enumerate(words)}
+        names = list(states)
+        arrows = [(word, f"h#{word}", "$W_{xh}$") for word in words] + [
+            (f"h#{word}", f"y#{word}", "$W_{hy}$") for word in words
+        ]
+        boxes(left, places, [*arrows, *((one, other, "W") for one, other in itertools.pairwise(names))], accents=names)
+        left.set_title("Recurrent: one after the other")
+        places = {word: (0.14 + 0.24 * at, 0.12) for at, word in enumerate(words)}
+        places |= {f"z#{word}": (0.14 + 0.24 * at, 0.8) for at, word in enumerate(words)}
+        boxes(right, places, [(word, f"z#{other}", "") for other in words for word in words])
+        right.set_title("Attention: every pair, no order")
+        svg = to_svg(figure)
+    return Figure(
+        "diagram",
+        svg,
+        caption="Why one needs no positions and the other does: a recurrent network carries a state on, the same W at each "
+        "step; attention compares every pair of tokens, and the drawing is the same in any order.",
+        alt="Left, four states in a row with arrows W between them, fed by W_xh and read by W_hy. Right, four tokens below and "
+        "four outputs above, joined by an arrow for every pair.",
+    )
 
 
 def _picture(mean: Mapping[tuple[str, bool, str], float]) -> Figure:

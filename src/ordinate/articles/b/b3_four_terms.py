@@ -14,7 +14,7 @@ from torch import Tensor
 from ordinate.articles.sentence import SENTENCE, sentence_vectors
 from ordinate.data import word_vectors
 from ordinate.lab.claim import Claim, Inputs
-from ordinate.lab.figures import canvas, heat_map, to_svg
+from ordinate.lab.figures import SERIES, canvas, heat_map, to_svg
 from ordinate.lab.measurement import Check, Figure, Measurement, Role, Table, Verdict
 from ordinate.position import Sinusoidal, indices
 
@@ -84,7 +84,7 @@ def four_terms(words: Tensor, places: Tensor, source: str = "given vectors") -> 
                 [(name, a, b) for name, a, b in zip(_NAMES, shares, scaled, strict=True)],
             )
         ],
-        figures=[_picture(terms)],
+        figures=[_picture(terms), _space(words, places)],
     )
 
 
@@ -95,6 +95,38 @@ def _terms(words: Tensor, places: Tensor) -> list[Tensor]:
 def _shares(terms: list[Tensor]) -> list[float]:
     variances = torch.stack([term.var() for term in terms])
     return (variances / variances.sum()).tolist()
+
+
+def _space(words: Tensor, places: Tensor) -> Figure:
+    """The words in the plane of their two largest principal components, and where positions move them."""
+    centre = words.mean(0)
+    axes_of_words = torch.linalg.svd(words - centre, full_matrices=False).Vh[:2].T
+    with canvas(2, height=3.6) as (figure, panels):
+        for panel, scale, title in zip(
+            panels,
+            (1.0, math.sqrt(words.shape[-1])),
+            ("Words as they are", "Words times sqrt(d), as in the paper"),
+            strict=True,
+        ):
+            start = ((words - centre) * scale @ axes_of_words).numpy()
+            end = start + (places @ axes_of_words).numpy()
+            panel.plot(*start.T, linestyle="none", marker="o", color=SERIES[0]["color"], markersize=4)
+            for (x, y), (u, v), word in zip(start, end, SENTENCE, strict=False):
+                panel.annotate(
+                    "", (u, v), (x, y), arrowprops={"arrowstyle": "->", "color": SERIES[1]["color"], "linewidth": 1.1}
+                )
+                panel.text(x, y, f" {word}", fontsize=7, va="bottom")
+            panel.set(title=title, xlabel="first principal component", ylabel="second" if scale == 1.0 else "")
+            panel.margins(0.12)
+        svg = to_svg(figure)
+    return Figure(
+        "space",
+        svg,
+        caption="Words in space and the vector that their position adds (arrows), in the plane in which the words differ most. "
+        "The arrow depends on the place alone; it is small only where words are scaled.",
+        alt="Two scatters of the sentence's words with an arrow at each. Left, arrows are as long as distances between words; "
+        "right, they are short.",
+    )
 
 
 def _picture(terms: list[Tensor]) -> Figure:

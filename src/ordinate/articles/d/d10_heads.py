@@ -10,6 +10,7 @@ D10's Llama-shaped model beside the reference implementation, which is the one i
 
 from __future__ import annotations
 
+import itertools
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -19,7 +20,7 @@ from torch import Tensor, nn
 
 from ordinate.attention import Causal, Decoder, MultiHeadAttention
 from ordinate.lab.claim import Claim, Inputs
-from ordinate.lab.figures import SERIES, canvas, to_svg
+from ordinate.lab.figures import SERIES, boxes, canvas, to_svg
 from ordinate.lab.measurement import Check, Figure, Measurement, Role, Table, Verdict
 from ordinate.position import indices
 
@@ -118,7 +119,7 @@ def heads(make: Layer, seed: int, llama: float | None) -> Measurement:
                 ],
             )
         ],
-        figures=[_picture(measured)],
+        figures=[_steps(), _picture(measured)],
         untested=untested,
     )
 
@@ -183,8 +184,14 @@ def _picture(measured: list[int]) -> Figure:
     with canvas(height=3.0) as (figure, axes):
         for shared, result, series in zip(_SHARED, measured, SERIES, strict=False):
             sizes = [result * 32 * length / 2**30 for length in lengths]
-            axes.plot(lengths, sizes, **series, label=f"{_kind(shared)}, {result:,} bytes a token and layer")
-        axes.set(title="Cache of 32 layers, one row", xlabel="tokens in the row", ylabel="GiB", xscale="log", yscale="log")
+            axes.plot(lengths, sizes, **series, label=f"{_kind(shared)}: {result:,} bytes")
+        axes.set(
+            title="Cache of 32 layers, one row; bytes a token and layer",
+            xlabel="tokens in the row",
+            ylabel="GiB",
+            xscale="log",
+            yscale="log",
+        )
         axes.set_xticks(lengths[::2], [f"{length:,}" for length in lengths[::2]])
         axes.minorticks_off()
         axes.grid(axis="y")
@@ -197,6 +204,39 @@ def _picture(measured: list[int]) -> Figure:
         caption="What the cache of a model with 32 such layers takes in 16 bit, by the length of the row; both axes "
         "logarithmic.",
         alt="Four parallel rising lines, from multi-head at the top over grouped to multi-query, 32 times lower.",
+    )
+
+
+def _steps() -> Figure:
+    """Every step of the article's listing with its shape: B rows, T tokens, S keys held, H query and G key-value heads."""
+    across = {"query": (0.16, "queries"), "key": (0.5, "keys"), "value": (0.84, "values")}
+    places = {"x\n[B, T, H D]": (0.5, 0.95)}
+    arrows = []
+    for name, (x, plural) in across.items():
+        heads = "H" if name == "query" else "G"
+        column = [f"{plural} = x W_{name[0]}\n[B, T, {heads}, D]"]
+        if name != "value":
+            column.append(f"turned by position (RoPE)\n[B, T, {heads}, D]#{name}")
+        if name != "query":
+            column.append(f"kept in the cache, read back\n[B, S, G, D]#{name}")
+            column.append(f"each for H / G queries\n[B, H, S, D]#{name}")
+        heights = {"query": (0.78, 0.62), "key": (0.78, 0.62, 0.46, 0.3), "value": (0.78, 0.46, 0.3)}[name]
+        places |= {text: (x, y) for text, y in zip(column, heights, strict=True)}
+        arrows += [("x\n[B, T, H D]", column[0], ""), *((one, other, "") for one, other in itertools.pairwise(column))]
+    scores, result = "softmax(Q K^T / sqrt(D) + mask)\n[B, H, T, S]", "weights V, heads side by side, W_o\n[B, T, H D]"
+    places |= {scores: (0.2, 0.13), result: (0.72, 0.13)}
+    turned, keys, values = list(places)[2], list(places)[6], list(places)[9]
+    arrows += [(turned, scores, ""), (keys, scores, ""), (scores, result, ""), (values, result, "")]
+    with canvas(height=5.0) as (figure, axes):
+        boxes(axes, places, arrows, accents=(turned, scores))
+        svg = to_svg(figure)
+    return Figure(
+        "steps",
+        svg,
+        caption="The listing's steps and the shapes between them: B rows, T new tokens, S keys in the cache, H query heads, G "
+        "key-value heads, D channels a head. Only queries and keys are turned; values carry no position.",
+        alt="From x to queries, keys and values; queries and keys are turned by position; keys and values go through the "
+        "cache and are repeated; scores by softmax; weights times values; the output projection.",
     )
 
 

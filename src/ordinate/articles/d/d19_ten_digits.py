@@ -168,6 +168,8 @@ def _picture(runs: Sequence[Trained], circuit: Grown, on_mnist: bool) -> Figure:
                 **{**SERIES[2], "linestyle": "none"},
             )
         left.set(xscale="log", xlabel="gates after simplification", ylabel="accuracy", title="Gates")
+        left.set_xticks([100, 300, 1000, 3000, 10000], ["100", "300", "1,000", "3,000", "10,000"])
+        left.minorticks_off()
         more = runs[: len(_MORE_VOTES)]
         right.plot([one.configuration.widths[-1] / 10 for one in more], [one.accuracy for one in more], **SERIES[1])
         right.set(xscale="log", xlabel="votes a class", title="Votes alone changed", xticks=[40, 80, 400])
@@ -175,7 +177,7 @@ def _picture(runs: Sequence[Trained], circuit: Grown, on_mnist: bool) -> Figure:
         right.minorticks_off()
         for axes in (left, right):
             axes.grid(axis="y")
-        left.legend(loc="lower right")
+        figure.legend(*left.get_legend_handles_labels(), loc="outside upper left", ncols=3)
         svg = to_svg(figure)
     return Figure(
         "gates",

@@ -129,7 +129,7 @@ def one_hot_and_embedded(
                 ],
             )
         ],
-        figures=[_picture(cosines)],
+        figures=[_space(embedded), _picture(cosines)],
         untested=untested,
     )
 
@@ -141,6 +141,34 @@ def _product(one: Sequence[float], other: Sequence[float]) -> float:
 def _cosine(one: Sequence[float], other: Sequence[float]) -> float:
     lengths = math.sqrt(_product(one, one) * _product(other, other))
     return _product(one, other) / lengths if lengths else math.nan
+
+
+def _space(embedded: Mapping[str, Sequence[float]]) -> Figure:
+    """The printed vectors in their three dimensions, one of them with the encoding of position 3 added."""
+    place = [math.sin(3), math.cos(3), math.sin(3 / 10000 ** (2 / 3))]
+    with canvas(height=3.4, width=4.6) as (figure, flat):
+        flat.set_axis_off()
+        axes = figure.add_subplot(projection="3d")
+        for (word, vector), series in zip(embedded.items(), SERIES, strict=False):
+            axes.plot(*zip((0, 0, 0), vector, strict=True), color=series["color"], linewidth=1.8)
+            axes.text(*vector, word, fontsize=8)
+        moved = [a + b for a, b in zip(embedded["orange"], place, strict=True)]
+        axes.plot(*zip(embedded["orange"], moved, strict=True), color="#1b1c1e", linewidth=1.2, linestyle="--")
+        axes.plot(*zip((0, 0, 0), moved, strict=True), color=SERIES[1]["color"], linewidth=1.8, linestyle=":")
+        axes.text(*moved, "orange at position 3", fontsize=8)
+        axes.set(xlabel="1", ylabel="2", zlabel="3")
+        axes.tick_params(labelsize=6)
+        for one in (axes.xaxis, axes.yaxis, axes.zaxis):
+            one.pane.fill = False
+        svg = to_svg(figure)
+    return Figure(
+        "space",
+        svg,
+        caption="The article's vectors in their three dimensions; dashed, the encoding of position 3, added to one: the "
+        "dotted vector points another way.",
+        alt="Three lines from the origin: apple and orange close together, chimpanzee far away; a dashed line leads from the "
+        "tip of orange to another place.",
+    )
 
 
 def _picture(cosines: Mapping[str, tuple[float, float]]) -> Figure:

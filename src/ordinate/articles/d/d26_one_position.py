@@ -7,6 +7,7 @@ near 0 and cosines near 1. The dimension from which that holds depends on the wi
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 
 import numpy as np
@@ -14,7 +15,7 @@ import torch
 from torch import Tensor
 
 from ordinate.lab.claim import Claim, Inputs
-from ordinate.lab.figures import SERIES, canvas, heat_map, to_svg
+from ordinate.lab.figures import SERIES, boxes, canvas, heat_map, to_svg
 from ordinate.lab.measurement import Check, Figure, Measurement, Role, Verdict
 from ordinate.position import Sinusoidal
 
@@ -79,7 +80,60 @@ def one_position(encode: Encode, embedding: Tensor) -> Measurement:
             "moves on as positions grow. So the last dimensions are not idle, they are for longer texts.",
         },
         inputs=f"sinusoidal encoding, {_WIDTH} channels, position {_POSITION}",
-        figures=[_line(values, sines, cosines), _added(embedding, values)],
+        figures=[_where(), _robot(encode), _line(values, sines, cosines), _added(embedding, values)],
+    )
+
+
+def _where() -> Figure:
+    places = {
+        "tokens\n[T]": (0.08, 0.3),
+        "embedding\n[T, d]": (0.27, 0.3),
+        "+": (0.43, 0.3),
+        "encoding of the\npositions [T, d]": (0.43, 0.85),
+        "attention\namong all tokens": (0.62, 0.3),
+        "network on\neach token": (0.81, 0.3),
+        "next\nlayers": (0.95, 0.3),
+    }
+    row = [name for name in places if not name.startswith("encoding")]
+    arrows = [(one, other, "") for one, other in itertools.pairwise(row)]
+    with canvas(height=1.6) as (figure, axes):
+        boxes(
+            axes,
+            places,
+            [*arrows, ("encoding of the\npositions [T, d]", "+", "")],
+            accents=("+", "encoding of the\npositions [T, d]"),
+        )
+        svg = to_svg(figure)
+    return Figure(
+        "where",
+        svg,
+        caption="Where positions enter: added to the embeddings, once, before the first layer. Attention has no other way to "
+        "know of them.",
+        alt="A row of boxes: tokens, embedding, plus, attention, network, next layers; the encoding of the positions leads "
+        "into the plus.",
+    )
+
+
+def _robot(encode: Encode) -> Figure:
+    words = ("i", "am", "a", "robot")
+    width = 12
+    drawn = torch.randn(len(words), width, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    places = encode(width, torch.arange(len(words)))
+    with canvas(3, height=2.3) as (figure, axes):
+        for panel, (name, values) in zip(
+            axes, {"embedding": drawn, "encoding": places, "sum": drawn + places}.items(), strict=True
+        ):
+            labels = words if panel is axes[0] else [""] * len(words)
+            heat_map(panel, values.numpy(), label="value", y_labels=labels, lower=-2.5, upper=2.5)
+            panel.set(title=name)
+        svg = to_svg(figure)
+    return Figure(
+        "tokens",
+        svg,
+        caption='One encoding a token: "i am a robot" with embeddings of twelve drawn channels, the encodings of positions '
+        "0 to 3, and their sums.",
+        alt="Three maps of four rows and twelve columns. In the encoding the first columns differ from row to row and the last "
+        "alternate between 0 and 1 in every row.",
     )
 
 
