@@ -31,7 +31,7 @@ def test_ids_keep_the_order_they_are_asked_in_and_run_once() -> None:
 
 
 def test_a_letter_alone_means_a_whole_article() -> None:
-    assert [claim.id for claim in choose(ARTICLES, ["A"])] == ["A1", "A2", "A3", "A4", "A5"]
+    assert [claim.id for claim in choose(ARTICLES, ["A"])] == [f"A{number}" for number in range(1, 9)]
 
 
 def test_an_unknown_id_names_the_known_ones() -> None:

@@ -12,7 +12,7 @@ from ordinate.errors import DataError, MissingDataError, OutputError
 from ordinate.lab.catalogue import read_claims
 from ordinate.lab.claim import Inputs
 from ordinate.lab.measurement import Check, Figure, Measurement
-from ordinate.lab.output import destination, publish, republish
+from ordinate.lab.output import CRATE_FILE, crate, destination, publish, republish
 from ordinate.lab.report import read_rows
 from ordinate.lab.runner import ClaimResult, run_one
 
@@ -40,7 +40,7 @@ def names(folder: Path) -> set[str]:
 def test_a_report_is_three_kinds_of_files_and_nothing_else(tmp_path: Path, result: ClaimResult) -> None:
     out = tmp_path / "deep" / "report"
     assert write(result, out) == out / "index.html"
-    assert names(out) == {"index.html", "claims.json", *result.files}
+    assert names(out) == {"index.html", "claims.json", CRATE_FILE, *result.files}
     assert json.loads((out / "claims.json").read_text(encoding="utf-8")) == [result.row]
 
 
@@ -49,7 +49,7 @@ def test_a_second_report_takes_the_place_of_the_first_and_leaves_other_files(tmp
     (tmp_path / "mine.txt").write_text("mine")
     (tmp_path / "figures" / "mine.svg").write_text("mine")
     write(ClaimResult({**result.row, "figures": []}, {}), tmp_path)
-    assert names(tmp_path) == {"index.html", "claims.json", "mine.txt", os.path.join("figures", "mine.svg")}
+    assert names(tmp_path) == {"index.html", "claims.json", CRATE_FILE, "mine.txt", os.path.join("figures", "mine.svg")}
 
 
 @pytest.mark.parametrize("problem", [RuntimeError, KeyboardInterrupt])
@@ -117,3 +117,26 @@ def test_missing_rows_and_missing_figures_are_errors(tmp_path: Path, result: Cla
         (tmp_path / name).unlink()
     with pytest.raises(DataError, match="figure"):
         republish(tmp_path)
+
+
+def test_a_report_is_an_ro_crate_that_others_read(finished_report: Path) -> None:
+    rocrate = pytest.importorskip("rocrate.rocrate")
+    read = rocrate.ROCrate(finished_report)
+    rows = read_rows(finished_report)
+    files = {entity.id for entity in read.data_entities}
+    assert files == {"index.html", "claims.json", *(figure["file"] for row in rows for figure in row["figures"])}
+    for row in rows:
+        review = read.dereference(f"index.html#{row['id']}")
+        assert review["claimReviewed"] == row["statement"]
+        assert review["reviewRating"]["alternateName"] == row["verdict"]
+    assert read.dereference("#run")["instrument"]["version"] == rows[0]["versions"]["ordinate"]
+    graph = json.loads((finished_report / CRATE_FILE).read_text(encoding="utf-8"))["@graph"]
+    known = {entity["@id"] for entity in graph} | {"https://w3id.org/ro/crate/1.1"}
+    assert len({entity["@id"] for entity in graph}) == len(graph)
+    for entity in graph:  # flat: what is referred to is there
+        values = [one for value in entity.values() for one in (value if isinstance(value, list) else [value])]
+        assert all(set(value) == {"@id"} and value["@id"] in known for value in values if isinstance(value, dict)), entity
+
+
+def test_the_crate_of_no_claims_is_still_one() -> None:
+    assert crate([])["@graph"][1]["mentions"] == [{"@id": "#run"}]

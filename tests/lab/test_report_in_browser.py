@@ -134,3 +134,21 @@ def test_the_page_never_scrolls_sideways(page: Any, width: int) -> None:
         "Emulation.setDeviceMetricsOverride", {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
     )
     assert page.execute_script("return document.documentElement.scrollWidth") <= width
+
+
+def test_the_filter_leaves_one_verdict_and_a_link_brings_all_back(page: Any, finished_report: Path) -> None:
+    from selenium.webdriver.support.ui import Select
+
+    rows = json.loads((finished_report / "claims.json").read_text(encoding="utf-8"))
+    corrected = [row["id"] for row in rows if row["verdict"] == "corrected"]
+    other = next(row["id"] for row in rows if row["verdict"] != "corrected")
+    assert 0 < len(corrected) < len(rows)
+
+    def left() -> list[str]:
+        return [one.get_attribute("id") for one in page.find_elements("css selector", "main section") if one.is_displayed()]
+
+    Select(page.find_element("name", "verdict")).select_by_visible_text("corrected")
+    assert left() == corrected
+    assert page.find_element("css selector", ".filter output").text == f"{len(corrected)} of {len(rows)} claims"
+    page.execute_script(f"location.hash = '{other}'")
+    assert left() == [row["id"] for row in rows]

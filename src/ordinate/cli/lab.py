@@ -41,6 +41,7 @@ def lab(
     ] = None,
     seed: Annotated[int | None, typer.Option("--seed", metavar="N", min=0, help="Count seeds from N.")] = None,
     listed: Listed = False,
+    schema: Annotated[bool, typer.Option("--schema", help="Print the JSON schema of the rows, and run nothing.")] = False,
     again: Annotated[bool, typer.Option("--render", help="Make DIR's page again from its rows and run nothing.")] = False,
 ) -> None:
     """Measure claims, by default those of the source articles: a table of verdicts here, figures and numbers in DIR/index.html.
@@ -49,6 +50,11 @@ def lab(
     """
     from ordinate.lab.catalogue import choose, full_results, read_claims
 
+    if schema:
+        from importlib import resources
+
+        emit(resources.files("ordinate.lab").joinpath("claims.schema.json").read_text(encoding="utf-8"))
+        return
     chosen = choose(read_claims(source), claims or (), full=full)
     if listed:
         _print_list(chosen, as_json)

@@ -9,17 +9,19 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from ordinate.atomic_io import output_error, staging_folder
 from ordinate.errors import OrdinateError, OutputError
-from ordinate.lab.runner import ClaimResult
+from ordinate.lab.runner import SCHEMA, ClaimResult
 
-__all__ = ["destination", "publish", "republish"]
+__all__ = ["CRATE_FILE", "crate", "destination", "publish", "republish"]
 
 PAGE_FILE = "index.html"
+CRATE_FILE = "ro-crate-metadata.json"
 
 
 @contextmanager
@@ -51,9 +53,10 @@ def publish(results: Sequence[ClaimResult], staging: Path, out: Path) -> Path:
         rows = [outcome.row for outcome in results]
         _write(staging / ROWS_FILE, json.dumps(rows, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
         _write(staging / PAGE_FILE, render(staging))
+        _write(staging / CRATE_FILE, json.dumps(crate(rows), indent=1, ensure_ascii=False) + "\n")
 
         stale = _figures_of(out) - set(files)
-        for name in (*files, ROWS_FILE, PAGE_FILE):
+        for name in (*files, ROWS_FILE, PAGE_FILE, CRATE_FILE):
             (out / name).parent.mkdir(exist_ok=True)
             os.replace(staging / name, out / name)
         for name in stale:
@@ -82,6 +85,80 @@ def republish(out: Path) -> Path:
         except OSError as problem:
             raise _unwritable(out, problem) from problem
     return out / PAGE_FILE
+
+
+def crate(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The report's folder as an RO-Crate (1.1, https://w3id.org/ro/crate/1.1): what it holds, what was run, what came out.
+
+    Each claim is a schema.org ClaimReview, named by its section's address in the page; the run is one CreateAction.
+    """
+    from ordinate.lab.report import ROWS_FILE
+
+    figures = [(row, figure) for row in rows for figure in row["figures"]]
+    named = [{"@id": name} for name in (PAGE_FILE, ROWS_FILE, *(figure["file"] for _, figure in figures))]
+    reviews = [{"@id": f"{PAGE_FILE}#{row['id']}"} for row in rows]
+    started = min((row["started"] for row in rows), default="")
+    first: Mapping[str, Any] = rows[0] if rows else {"versions": {}, "machine": {}}
+    conditions = "; ".join(f"{name} {value}" for part in ("versions", "machine") for name, value in first[part].items())
+    graph: list[dict[str, Any]] = [
+        {
+            "@id": CRATE_FILE,
+            "@type": "CreativeWork",
+            "conformsTo": {"@id": "https://w3id.org/ro/crate/1.1"},
+            "about": {"@id": "./"},
+        },
+        {
+            "@id": "./",
+            "@type": "Dataset",
+            "name": f"ordinate lab: {len(rows)} claims measured",
+            "description": "Claims, the checks they were held to, the numbers that were measured, and the verdicts.",
+            "datePublished": started,
+            "hasPart": named,
+            "mentions": [*reviews, {"@id": "#run"}],
+        },
+        {"@id": PAGE_FILE, "@type": "File", "name": "the report", "encodingFormat": "text/html"},
+        {
+            "@id": ROWS_FILE,
+            "@type": "File",
+            "name": f"the rows, {SCHEMA}",
+            "encodingFormat": "application/json",
+        },
+        {
+            "@id": "#ordinate",
+            "@type": "SoftwareApplication",
+            "name": "ordinate",
+            "version": first["versions"].get("ordinate", ""),
+        },
+        {
+            "@id": "#run",
+            "@type": "CreateAction",
+            "name": "ordinate lab",
+            "description": conditions,
+            "instrument": {"@id": "#ordinate"},
+            "startTime": started,
+            "result": named,
+        },
+    ]
+    for row, figure in figures:
+        kind = "image/svg+xml" if figure["kind"] == "chart" else "application/json"
+        about = {"@id": f"{PAGE_FILE}#{row['id']}"}
+        graph.append(
+            {"@id": figure["file"], "@type": "File", "name": figure["caption"], "encodingFormat": kind, "about": about}
+        )
+    for row, review in zip(rows, reviews, strict=True):
+        graph.append(
+            {
+                **review,
+                "@type": "ClaimReview",
+                "name": f"{row['id']} {row['title']}",
+                "claimReviewed": row["statement"],
+                "reviewBody": row["meaning"],
+                "reviewRating": {"@id": f"#{row['id']}-verdict"},
+                "isBasedOn": {"@id": ROWS_FILE},
+            }
+        )
+        graph.append({"@id": f"#{row['id']}-verdict", "@type": "Rating", "alternateName": row["verdict"]})
+    return {"@context": "https://w3id.org/ro/crate/1.1/context", "@graph": graph}
 
 
 def _figures_of(folder: Path) -> set[str]:

@@ -65,7 +65,8 @@ def render(folder: Path) -> str:
             roles=_ROLES,
             setups=_SETUPS,
             style=Markup(page.joinpath("report.css").read_text(encoding="utf-8")),
-            script=Markup(page.joinpath("animation.js").read_text(encoding="utf-8")),
+            verdicts=_VERDICTS,
+            script=Markup("\n".join(page.joinpath(name).read_text(encoding="utf-8") for name in ("filter.js", "animation.js"))),
         )
     except (jinja2.UndefinedError, KeyError, TypeError) as problem:
         raise DataError(
@@ -103,6 +104,13 @@ _SETUPS = {
     "none stated": "the source describes no experiment",
 }
 
+_VERDICTS = {
+    str(Verdict.REPRODUCED): "everything that is stated or concluded holds",
+    str(Verdict.CORRECTED): "something stated fails, and holds once a detail is put right",
+    str(Verdict.REFUTED): "something stated fails, and no correction holds",
+    str(Verdict.NOT_TESTABLE): "a control does not respond, or the data or the size are not here",
+    str(Verdict.FAILED): "the measurement broke off: nothing is known about the claim",
+}
 _ROLES = {
     str(Role.AS_STATED): "the article's own number or property, in its own setting",
     str(Role.GENERALISATION): "what the article concludes from it, beyond that setting",
@@ -113,8 +121,9 @@ _ROLES = {
 
 
 def _powers(text: object) -> Markup:
-    """Text with 1.5e-12 as a reader writes it, 1.5 x 10 to the -12."""
-    return Markup(re.sub(r"\b(\d+(?:\.\d+)?)e([+-]?)0*(\d+)\b", _power, str(escape(text))))
+    """Text with 1.5e-12 as a reader writes it, 1.5 x 10 to the -12, and n^2 with its exponent raised."""
+    raised = re.sub(r"\b(\d+(?:\.\d+)?)e([+-]?)0*(\d+)\b", _power, str(escape(text)))
+    return Markup(re.sub(r"\b([A-Za-z0-9]+)\^(-?\d+(?:\.\d+)?)", r"\1<sup>\2</sup>", raised))
 
 
 def _power(match: re.Match[str]) -> str:

@@ -25,7 +25,10 @@ from ordinate.lab.verdict import judge
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["ClaimResult", "check_inputs", "run", "run_one"]
+__all__ = ["SCHEMA", "ClaimResult", "check_inputs", "run", "run_one"]
+
+SCHEMA = "ordinate.claims/1"
+"""What a row says it is, described by `claims.schema.json` here; another number where a field changes its meaning."""
 
 
 @dataclass(frozen=True)
@@ -106,6 +109,7 @@ def run_one(claim: Claim, inputs: Inputs) -> ClaimResult:
         measured = _failed(problem)
     wall_seconds = time.perf_counter() - clock
     row = {
+        "schema": SCHEMA,
         "id": claim.id,
         "title": claim.title,
         "article": claim.article,

@@ -1,3 +1,3 @@
 """The claims of article D, one file each."""
 
-TITLE = "Article D: an engineer's posts on sinusoids, pooling, reservoirs and logic gates"
+TITLE = "Article D: an engineer's posts on sinusoids (2023), pooling, logic gates and reservoirs (2026)"
