@@ -111,7 +111,7 @@ def crate(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
             "@id": "./",
             "@type": "Dataset",
             "name": f"ordinate lab: {len(rows)} claims measured",
-            "description": "Claims, the checks they were held to, the numbers that were measured, and the verdicts.",
+            "description": "Claims, the checks of each, the numbers that were measured, and the verdicts.",
             "datePublished": started,
             "hasPart": named,
             "mentions": [*reviews, {"@id": "#run"}],

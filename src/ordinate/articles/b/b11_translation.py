@@ -35,7 +35,7 @@ CLAIM = Claim(
     varies="what is added to the embeddings, and the seed",
     band="whole clauses right: sinusoids at most 2 points behind the table, and 20 points ahead of no positions",
     seeds=2,
-    budget_seconds=25,
+    budget_seconds=30,
 )
 
 _ARTICLES, _ADJECTIVES, _NOUNS, _VERBS = (
