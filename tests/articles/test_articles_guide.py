@@ -19,7 +19,7 @@ def test_every_link_leads_to_a_file() -> None:
 
 
 def test_a_claims_link_leads_to_that_claim() -> None:
-    files = {claim.id: claim.origin.rpartition(".")[2] for claim in read_claims("ordinate.articles")}
+    files = {claim.id: claim.origin.rpartition(".")[2] for claim in read_claims("ordinate.articles") if claim.id[0] != "F"}
     linked = set(re.findall(r"\[([ABCD]\d+)\]\([^)\s]*/(\w+)\.py\)", TEXT))
     assert {name for name, _ in linked} == set(files)
     assert all(files[name] == file for name, file in linked)

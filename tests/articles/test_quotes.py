@@ -18,7 +18,7 @@ from ordinate.lab.catalogue import read_claims
 from ordinate.lab.claim import Claim
 from tests.external import PLACES
 
-CLAIMS = read_claims("ordinate.articles")
+CLAIMS = [claim for claim in read_claims("ordinate.articles") if claim.id[0] in "ABCD"]  # the field's papers are elsewhere
 QUOTES = json.loads(resources.files("ordinate.articles").joinpath("quotes.json").read_text(encoding="utf-8"))
 ARTICLES = next((place / "../articles" for place in PLACES if (place / "../articles/a.txt").is_file()), None)
 

@@ -36,7 +36,7 @@ def verdict(measurement: Measurement) -> Verdict:
 
 
 def test_these_are_the_claims_that_the_everyday_run_leaves_out() -> None:
-    assert set(FORESEEN) == set(TRAINED)
+    assert set(FORESEEN) == {name for name in TRAINED if name[0] != "F"}  # those are in test_field.py
 
 
 @pytest.mark.slow

@@ -1,0 +1,96 @@
+"""The field's claims: RoPE's one half against a formula, and doctored numbers change the verdicts."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ordinate.articles.field import f1_one_half, f2_clipped, f3_dropped
+from ordinate.lab.catalogue import choose, read_claims
+from ordinate.lab.claim import Inputs
+from ordinate.lab.measurement import Measurement, Verdict
+from ordinate.lab.runner import run_one
+from ordinate.lab.verdict import judge
+from tests.articles.conftest import TRAINED
+
+pytestmark = pytest.mark.usefixtures("undrawn")
+
+FORESEEN = {"F1": "reproduced", "F2": "not testable here", "F3": "not testable here"}  # two speak of large models
+
+
+def verdict(measurement: Measurement) -> Verdict:
+    return judge(measurement.checks)[0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FORESEEN)
+def test_the_claims_come_out_as_foreseen_with_figures_and_a_meaning(name: str) -> None:
+    (claim,) = choose(read_claims("ordinate.articles"), [name])
+    assert name in TRAINED
+    row = run_one(claim, Inputs().for_claim(claim, None)).row
+    assert row["verdict"] == FORESEEN[name], row["checks"]
+    assert row["figures"]
+    assert "differs from what the claim's author" not in row["meaning"]
+
+
+def test_f1_one_pair_fails_as_often_as_two_angles_say() -> None:
+    """One slow pair, keys like their queries: the score is cos(w d) r, and no place within a quarter turn is out of order."""
+    one = f1_one_half._failures(np.array([1e-9]), 2000, 0)
+    assert one.order[0] == 0.0  # nothing turns
+    fast = f1_one_half._failures(np.array([2.0]), 4000, 0)
+    assert abs(fast.near[0] - 0.5) < 0.05
+    assert abs(fast.order[-1] - 0.5) < 0.05
+
+
+def f1(near: float = 0.5, order: float = 0.5, start: float = 0.1, step: float = 0.2) -> Measurement:
+    def failures(last: float, turned: float, step: float) -> f1_one_half.Failures:
+        count = len(f1_one_half._LENGTHS) - 1
+        return f1_one_half.Failures([start] * count + [last], [start] * (count - 4) + [turned] * 4 + [order], step)
+
+    return f1_one_half.one_half({1e4: failures(near, 0.5, step), 5e5: failures(near, 0.4, 0.1)}, 1)
+
+
+def test_f1_failures_away_from_one_half_refute_it_and_ones_from_the_start_say_nothing() -> None:
+    assert verdict(f1()) is Verdict.REPRODUCED
+    assert verdict(f1(near=0.4)) is Verdict.REFUTED
+    assert verdict(f1(order=0.3)) is Verdict.REFUTED
+    assert verdict(f1(step=0.1)) is Verdict.REFUTED
+    assert verdict(f1(start=0.45)) is Verdict.NOT_TESTABLE
+
+
+def test_f2_says_what_clipping_saves_and_costs() -> None:
+    def holds(far: float, here: float = 3.5) -> list[bool]:
+        def row(at: float, end: float) -> dict[str, dict[str, float]]:
+            return {"32": {"last": at, "cut": at}, "64": {"last": at, "cut": at}, "128": {"last": end, "cut": 3.5}}
+
+        results = {"rope": [row(3.5, 4.0)] * 2, "clipped-rope": [row(here, far)] * 2}
+        return [check.holds for check in f2_clipped.clipped(results, (0, 1), 100).checks]
+
+    assert holds(3.8) == [True, True, True, False]
+    assert holds(3.99) == [False, True, True, False]
+    assert holds(3.4, here=3.6) == [True, False, True, True]
+
+
+def test_f3_says_what_dropping_saves_and_costs() -> None:
+    at = {"none": (4.0, 3.5), "YaRN": (3.7, 3.4), "dropped": (5.0, 3.5)}
+    result: dict[str, Any] = {
+        "extended": {"128": {name: {"zero_shot": zero, "fine_tuned": tuned} for name, (zero, tuned) in at.items()}},
+        "truncated": {"128": 3.5},
+        "at_train_length": 3.5,
+        "dropped_at_train_length": 3.52,
+        "fine_tuned_steps": 10,
+    }
+
+    def holds(dropped: float = 3.5, here: float = 3.52, none: float = 4.0) -> list[bool]:
+        run = copy.deepcopy(result)
+        run["extended"]["128"]["dropped"]["fine_tuned"], run["dropped_at_train_length"] = dropped, here
+        run["extended"]["128"]["none"]["zero_shot"] = none
+        return [check.holds for check in f3_dropped.dropped([run, run], (0, 1), 100).checks]
+
+    assert holds() == [True, True, True, True]
+    assert holds(dropped=3.69) == [False, True, True, False]
+    assert holds(here=3.7) == [True, False, True, True]
+    assert holds(none=3.55) == [True, True, False, True]
