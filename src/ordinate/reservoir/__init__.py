@@ -25,9 +25,11 @@ from ordinate.reservoir.dynamics import (
     LeakyRate,
     Memristive,
     Reservoir,
+    ShiuLIF,
     State,
     echo_state,
     lyapunov_exponents,
+    simulate_spikes,
     tune_gain,
 )
 from ordinate.reservoir.laterality import Laterality, laterality
@@ -52,6 +54,7 @@ __all__ = [
     "RecursiveLeastSquares",
     "Reservoir",
     "RidgeReadout",
+    "ShiuLIF",
     "State",
     "datasets",
     "echo_state",
@@ -67,6 +70,7 @@ __all__ = [
     "rewired",
     "shuffled_weights",
     "signs",
+    "simulate_spikes",
     "spectral_radius",
     "summarise",
     "tune_gain",

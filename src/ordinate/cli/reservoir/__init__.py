@@ -12,6 +12,7 @@ COMMANDS: dict[str, str] = {
     "show": "What a connectome holds: neurons, sides, kinds, spectral radius, which way edges run.",
     "laterality": "Whether output cells answer the other side more, compared with null models.",
     "drive": "Let a connectome steer a fly.",
+    "spikes": "Drive some neurons, silence others, and see who fires (Shiu et al.'s model).",
     "control": "Whether the wiring matters: null models, and what needs no wiring.",
     "tasks": "Score a connectome on benchmark tasks against null models.",
 }

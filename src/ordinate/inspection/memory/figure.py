@@ -42,7 +42,8 @@ def draw_memory(estimate: MemoryEstimate, limit: int | None = None) -> Figure:
     axes.set_yticks([])
     axes.set_xlabel("GiB" if unit == 2**30 else "MiB")
     axes.set_title(f"{estimate.source}: {estimate.sequences} x {estimate.context:,} tokens, {estimate.engine}", fontsize=9)
-    axes.legend(fontsize=7, frameon=False, ncols=3, loc="upper center", bbox_to_anchor=(0.5, -0.35))
+    if start or limit is not None:  # nothing known draws nothing
+        axes.legend(fontsize=7, frameon=False, ncols=3, loc="upper center", bbox_to_anchor=(0.5, -0.35))
     return figure
 
 

@@ -7,6 +7,7 @@ from ordinate.reservoir.dynamics.leaky import ACTIVATIONS, LeakyRate
 from ordinate.reservoir.dynamics.lyapunov import lyapunov_exponents
 from ordinate.reservoir.dynamics.memristive import Memristive
 from ordinate.reservoir.dynamics.reservoir import Generated, Reservoir
+from ordinate.reservoir.dynamics.shiu import ShiuLIF, Spikes, poisson_events, raster_figure, simulate_spikes
 from ordinate.reservoir.dynamics.spiking import LeakyIntegrateAndFire
 from ordinate.reservoir.dynamics.tuning import TunedGain, tune_gain
 
@@ -19,12 +20,17 @@ __all__ = [
     "LeakyRate",
     "Memristive",
     "Reservoir",
+    "ShiuLIF",
+    "Spikes",
     "State",
     "TunedGain",
     "Wiring",
     "channel_weights",
     "echo_state",
     "lyapunov_exponents",
+    "poisson_events",
     "random_input_weights",
+    "raster_figure",
+    "simulate_spikes",
     "tune_gain",
 ]
