@@ -537,9 +537,13 @@ def raster_figure(spikes: Spikes, *, most: int = 20_000, seed: int = 0) -> Any:
             at = drawn_spikes[chosen]
             above.plot(milliseconds[at], place[spikes.neuron[at]], "|", color=colour, markersize=3, label=name)
     if drawn_spikes.size:
-        above.legend(frameon=False, fontsize=8, loc="upper right")
+        above.legend(fontsize=8, loc="lower right", bbox_to_anchor=(1, 1), ncols=2, frameon=False, markerscale=2)
+    above.invert_yaxis()
+    rows = {str(kind) or "unnamed": np.flatnonzero(spikes.connectome.kind[order] == kind) for kind in np.unique(kinds)}
+    named = {name: place.mean() for name, place in rows.items() if place.size > 0.04 * order.size}
+    above.set_yticks(list(named.values()), [f"{name} ({rows[name].size})" for name in named], fontsize=8)
     drawn = "" if drawn_spikes.size == spikes.neuron.size else f", {most:,} of them drawn"
-    above.set(ylabel="neurons that fired, by kind")
+    above.set(ylabel="kind (neurons that fired)")
     above.set_title(
         f"{spikes.connectome.name}: {spikes.neuron.size:,} spikes of {fired.size:,} neurons{drawn}", loc="left", fontsize=9
     )
