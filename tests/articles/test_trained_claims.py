@@ -11,7 +11,7 @@ import torch
 from ordinate.articles.a import a6_seven_back, a7_stripes, a8_it_with_projections
 from ordinate.articles.b import b8_fourth_term_trained, b9_added_late, b10_other_models, b11_translation
 from ordinate.articles.c import c14_remedies
-from ordinate.articles.d import d27_sentences
+from ordinate.articles.d import d27_sentences, d28_heads_on_images
 from ordinate.articles.trained_terms import four_terms_of, shares
 from ordinate.errors import DataError
 from ordinate.lab.catalogue import choose, read_claims
@@ -26,7 +26,7 @@ from tests.articles.conftest import TRAINED
 pytestmark = pytest.mark.usefixtures("undrawn")
 
 FORESEEN = {
-    **dict.fromkeys(("A6", "A8", "B8", "B10", "B11", "C14", "D27"), "reproduced"),
+    **dict.fromkeys(("A6", "A8", "B8", "B10", "B11", "C14", "D27", "D28"), "reproduced"),
     **dict.fromkeys(("A7", "B9"), "corrected"),
 }
 
@@ -251,3 +251,16 @@ def test_d27_reads_labelled_tables_and_oranges_heading(tmp_path: Path) -> None:
     plain.write_text("text\nonly one column\n")
     with pytest.raises(DataError, match="a column of labels"):
         d27_sentences.read_text(plain)
+
+
+def test_d28_heads_that_look_at_the_same_refute_it_and_ones_that_differed_before_say_nothing() -> None:
+    def measured(after: float, before: float = 0.01, accuracy: float = 0.9) -> Verdict:
+        def looks(apart: float) -> d28_heads_on_images.Looks:
+            return d28_heads_on_images.Looks(accuracy, apart, [1.0] * 4, torch.zeros(8, 8), torch.zeros(5, 4, 4))
+
+        return verdict(d28_heads_on_images.heads_on_images([looks(before)], [looks(after)], ""))
+
+    assert measured(0.7) is Verdict.REPRODUCED
+    assert measured(0.1) is Verdict.REFUTED
+    assert measured(0.7, before=0.5) is Verdict.NOT_TESTABLE
+    assert measured(0.7, accuracy=0.1) is Verdict.NOT_TESTABLE
