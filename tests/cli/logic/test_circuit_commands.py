@@ -206,6 +206,20 @@ def test_without_a_solver_the_option_that_asks_for_it_is_named(
     assert run(*simplify, "--no-sat", "--no-prove")["gates"] > 0
 
 
+@needs_iverilog
+def test_emit_writes_a_bench_with_the_rows_of_a_table(tmp_path: Path) -> None:
+    x, y = load_wine(return_X_y=True)
+    codes = InputThresholds.thermometer(x, 2)
+    random_circuit(2, len(codes.feature), 60, classes=3, thresholds=codes).save(tmp_path / "c.json")
+    np.savez(tmp_path / "t.npz", x=x, y=y)
+    run("emit", tmp_path / "c.json", "--bench", tmp_path / "bench", "--table", tmp_path / "t.npz", "--name", "net")
+    subprocess.run(["iverilog", "-g2005", "-o", "sim", "net.v", "net_bench.v"], cwd=tmp_path / "bench", check=True)
+    said = subprocess.run(["vvp", "sim"], cwd=tmp_path / "bench", capture_output=True, text=True, check=True).stdout
+    assert said.strip() == f"PASS {len(x)}"
+    hexes = (tmp_path / "bench" / "expected.hex").read_text().split()
+    assert [int(one, 16) for one in hexes] == plain_classes(Circuit.load(tmp_path / "c.json"), codes.bits(x)).tolist()
+
+
 def test_tables_are_for_people(circuit: Path, tmp_path: Path) -> None:
     for arguments in (
         ["run", circuit],

@@ -188,7 +188,7 @@ def test_the_files_of_two_parts_swapped_are_refused(folder: Path) -> None:
     images.rename(labels)
     code, _, stderr = run("grow", "--data", str(folder), "--out", str(folder / "c.json"))
     assert code == 2
-    assert "no such file" in stderr
+    assert "expected an IDX file, plain or .gz, got a folder of" in stderr
     (folder / "train-labels-idx1-ubyte.gz").rename(folder / "train-images-idx3-ubyte.gz")
     code, _, stderr = run("grow", "--data", str(folder), "--out", str(folder / "c.json"))
     assert code == 2

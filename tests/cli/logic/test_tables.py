@@ -87,7 +87,9 @@ def test_predictions_for_rows_without_labels_in_columns_of_any_order(tmp_path: P
     rows = list(csv.reader(table.read_text().splitlines()))
     (tmp_path / "new.csv").write_text("\n".join(",".join(["7", *row[:4][::-1]]) for row in rows).replace("7,", "id,", 1) + "\n")
     answers = tmp_path / "p.csv"
-    code, text, _ = run("run", str(out), "--table", str(tmp_path / "new.csv"), "--out", str(answers), "--json")
+    drawn = ["--figure", str(tmp_path / "c.svg")]
+    code, text, _ = run("run", str(out), "--table", str(tmp_path / "new.csv"), "--out", str(answers), *drawn, "--json")
+    assert (tmp_path / "c.svg").read_text().count("<path") > 20
     assert code == 0
     assert json.loads(text)["accuracy"] is None
     written = list(csv.DictReader(answers.read_text().splitlines()))
@@ -177,6 +179,8 @@ def test_tables_that_nothing_can_be_learned_from(command: str, text: str, messag
         (["--out", "p.csv"], "--out: expected --table beside it"),
         (["--table", "iris.csv", "--label", "petal_width_(cm)"], "labels that are integers or text, got fractions"),
         (["--table", "other.csv"], "columns: expected a column of other.csv, got sepal_length_(cm)"),
+        (["--table", "iris.csv", "--data", "mnist"], "--data: expected none beside --table, it is for images, got mnist"),
+        (["--table", "iris.csv", "--threshold", "3"], "--threshold: expected none beside --table"),
         (["--table", "iris.csv", "--missing", "circuit"], "the circuit has no such numbers"),
         (["--table", "classes.csv"], "--label: expected the classes setosa, versicolor, virginica, got rose"),
     ],

@@ -111,6 +111,20 @@ def test_torchlogix_convolutions_of_colour_images(layers: Any) -> None:
         from_state_dict(model.state_dict(), classes=5)
 
 
+@pytest.mark.slow
+def test_a_whole_published_model_of_torchlogix(layers: Any) -> None:
+    models = importlib.import_module("torchlogix.models.conv")
+    torch.manual_seed(0)
+    model = models.ClgnMnistTiny(thresholds=None, binarization="dummy", binarization_kwargs={}).eval()
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight.copy_(torch.randn_like(weight))
+    imported = from_module(model, input_shape=(1, 28, 28))
+    told = imported.compared(model, bits_of(100, 784).reshape(-1, 1, 28, 28))
+    assert (told.other_classes, told.largest_difference) == (0, 0.0)
+    assert len(imported.luts.tables) > 26_000
+
+
 @pytest.mark.parametrize("kind", ["LearnableBinarization", "SoftBinarization"])
 def test_torchlogix_thresholds_are_those_of_evaluation(layers: Any, kind: str) -> None:
     torch.manual_seed(1)

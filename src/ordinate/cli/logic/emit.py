@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ordinate.cli.logic.tables import LabelOption, SetOption, circuit_rows
+from ordinate.cli.logic.tables import LabelOption, SetOption, check_alone, circuit_rows
 from ordinate.cli.options import AsJson
 
 if TYPE_CHECKING:
@@ -80,6 +80,8 @@ def emit(
     if bench is not None and thresholds:
         raise RefusedError("--bench", expected="a module of bits", got="--thresholds")
     loaded = Circuit.load(circuit)
+    if table is not None:
+        check_alone(data=data)
     numbers = None if table is None else circuit_rows(loaded, table, label, missing, published, everything=True)[0]
     if rows is not None and numbers is None:
         raise RefusedError("--rows", expected="--table beside it", got="none")

@@ -20,6 +20,7 @@ from ordinate.cli.logic.tables import (
     TableParts,
     TestOption,
     best_codes,
+    check_alone,
     table_parts,
     table_record,
 )
@@ -84,6 +85,7 @@ def grow(
 
     check_output(out, name="--out")
     if table is not None:
+        check_alone(data=data, classes=classes, threshold=threshold, copies=copies, figure=picture)
         parts = table_parts(table, label, test_table, missing, seed, published=published, drop=drop, categories=categories)
         answer_record(_grown_on_table(parts, out, gates, votes, replacements, seed, checkpoint, bits, spacing), as_json)
         return

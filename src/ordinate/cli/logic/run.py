@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ordinate.cli.logic.options import DataFolder, OtherData
-from ordinate.cli.logic.tables import LabelOption, SetOption, circuit_rows
+from ordinate.cli.logic.tables import LabelOption, SetOption, check_alone, circuit_rows
 from ordinate.cli.options import AsJson
 
 if TYPE_CHECKING:
@@ -62,9 +62,16 @@ def run(
     loaded = _circuit(circuit)
     runtime = BitParallel(loaded, implementation)  # type: ignore[arg-type]
     if table is not None:
+        check_alone(data=data, threshold=threshold)
         if out is not None:
             check_output(out, name="--out")
-        answer_record({"circuit": str(circuit), **_on_table(runtime, table, label, missing, out, published)}, as_json)
+        record = {"circuit": str(circuit), **_on_table(runtime, table, label, missing, out, published)}
+        if picture is not None:
+            from ordinate.logic.circuit.figures import save_circuit_picture
+
+            save_circuit_picture(loaded, picture)
+            record["picture"] = str(picture)
+        answer_record(record, as_json)
         return
     images = test_images(loaded, data, threshold, check=not other_data)
     predicted, seconds = _timed(runtime, images.bits)

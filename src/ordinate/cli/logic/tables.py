@@ -24,6 +24,7 @@ __all__ = [
     "TableParts",
     "TestOption",
     "best_codes",
+    "check_alone",
     "circuit_rows",
     "table_accuracy",
     "table_parts",
@@ -88,6 +89,15 @@ class TableParts:
     features: tuple[str, ...]
     source: str
     notes: dict[str, Any]
+
+
+def check_alone(**options: Any) -> None:
+    """Refuse options that are for images where `--table` is given. Raises RefusedError."""
+    from ordinate.errors import RefusedError
+
+    for name, value in options.items():
+        if value is not None:
+            raise RefusedError(f"--{name}", expected="none beside --table, it is for images", got=str(value))
 
 
 def table_parts(

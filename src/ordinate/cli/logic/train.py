@@ -20,6 +20,7 @@ from ordinate.cli.logic.tables import (
     TableParts,
     TestOption,
     best_codes,
+    check_alone,
     table_parts,
     table_record,
 )
@@ -143,6 +144,7 @@ def train(
         seed=seed,
     )
     if table is not None:
+        check_alone(data=data, classes=classes, threshold=threshold, kernels=None if kernels == "0" else kernels)
         parts = table_parts(table, label, test_table, missing, seed, published=published, drop=drop, categories=categories)
         if batch is None:
             settings = replace(settings, batch_size=max(1, min(128, len(parts.train[1]) // 16)))
