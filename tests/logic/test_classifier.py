@@ -25,14 +25,19 @@ def test_scikit_learns_own_checks(options: dict) -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [{}, {"method": "trained", "thresholds": "learned"}, {"thresholds": "uniform", "bits_per_feature": 2}],
-    ids=["grown", "learned", "uniform"],
+    [
+        {},
+        {"method": "trained", "thresholds": "learned"},
+        {"thresholds": "uniform", "bits_per_feature": 2},
+        {"method": "trained", "gate_inputs": 4},
+    ],
+    ids=["grown", "learned", "uniform", "tables of four"],
 )
 def test_the_circuit_with_its_thresholds_is_what_predicts(options: dict, tmp_path) -> None:
     names = np.array(["setosa", "versicolor", "virginica"])[Y]
     classifier = LogicClassifier(gates=24, epochs=15, **options).fit(X[::2], names[::2])
     assert classifier.score(X[1::2], names[1::2]) > 0.8
-    assert classifier.circuit_.num_gates <= 24
+    assert classifier.circuit_.num_gates <= 24 * (1 if options.get("gate_inputs", 2) == 2 else 13)
     classifier.circuit_.save(tmp_path / "c.json")
     circuit = Circuit.load(tmp_path / "c.json")
     assert circuit.inputs is not None
@@ -56,6 +61,8 @@ def test_it_stands_in_a_pipeline_and_chooses_its_bits() -> None:
     [
         ({"method": "boosted"}, UnknownNameError, "method: expected 'grown' or 'trained'"),
         ({"thresholds": "learned"}, ArgumentError, "'quantile' or 'uniform' with method='grown'"),
+        ({"gate_inputs": 4}, ArgumentError, "gate_inputs: expected 2 with method='grown'"),
+        ({"method": "trained", "gate_inputs": 7}, ArgumentError, "gate_inputs: expected an integer from 2 to 6"),
         ({"bits_per_feature": 0}, ArgumentError, "bits_per_feature: expected an integer from 1 to 1024"),
         ({"validation_fraction": 1.0}, ArgumentError, "validation_fraction"),
         ({"random_state": -1}, ArgumentError, "random_state"),

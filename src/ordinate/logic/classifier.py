@@ -40,6 +40,8 @@ class LogicClassifier(ClassifierMixin, BaseEstimator):
         thresholds: "quantile" or "uniform"; "learned" starts from quantiles and is trained with the gates and then frozen (only
             with "trained").
         layers: of a trained network.
+        gate_inputs: inputs of a node of a trained network, 2 to 6; past two, `gates` counts look-up tables, and the circuit has
+            them in gates of two inputs.
         epochs: of a trained network, at most.
         validation_fraction: share of the rows that stops growth or training and chooses what is "auto".
         random_state: seed.
@@ -68,6 +70,7 @@ class LogicClassifier(ClassifierMixin, BaseEstimator):
         bits_per_feature: int | str = 4,
         thresholds: str = "quantile",
         layers: int = 2,
+        gate_inputs: int = 2,
         epochs: int = 30,
         validation_fraction: float = 0.15,
         random_state: int | None = 0,
@@ -77,6 +80,7 @@ class LogicClassifier(ClassifierMixin, BaseEstimator):
         self.bits_per_feature = bits_per_feature
         self.thresholds = thresholds
         self.layers = layers
+        self.gate_inputs = gate_inputs
         self.epochs = epochs
         self.validation_fraction = validation_fraction
         self.random_state = random_state
@@ -126,6 +130,9 @@ class LogicClassifier(ClassifierMixin, BaseEstimator):
         check_choice("thresholds", self.thresholds, ("quantile", "uniform", "learned"))
         if self.thresholds == "learned" and self.method == "grown":
             raise ArgumentError("thresholds", expected="'quantile' or 'uniform' with method='grown'", got="'learned'")
+        check_integer("gate_inputs", self.gate_inputs, minimum=2, maximum=6)
+        if self.gate_inputs > 2 and self.method == "grown":
+            raise ArgumentError("gate_inputs", expected="2 with method='grown'", got=self.gate_inputs)
         if self.bits_per_feature != "auto":
             check_integer("bits_per_feature", self.bits_per_feature, minimum=1, maximum=1024)
         for name in ("gates", "layers", "epochs"):
@@ -169,7 +176,15 @@ class LogicClassifier(ClassifierMixin, BaseEstimator):
         parts = [(X[part], numbers[part]) for part in (train, validation)]
         widths = [width] * self.layers
         done = train_on_table(
-            parts[0], parts[1], codes, widths, classes, settings, learned=self.thresholds == "learned", seed=seed
+            parts[0],
+            parts[1],
+            codes,
+            widths,
+            classes,
+            settings,
+            learned=self.thresholds == "learned",
+            k=self.gate_inputs,
+            seed=seed,
         )
         return from_network(done.network)
 

@@ -123,6 +123,7 @@ def table_parts(
     import numpy as np
 
     from ordinate.arguments import check_choice
+    from ordinate.cli.progress import steps
     from ordinate.data.tables import FILLINGS, fill_values, read_table
     from ordinate.errors import ArgumentError
     from ordinate.logic.classifier import split_rows
@@ -136,13 +137,17 @@ def table_parts(
         if label is not None or test is not None:
             name = "--label" if label is not None else "--test-table"
             raise ArgumentError(name, expected="none beside --set, which has its own", got=str(label or test))
-        whole = read_published(published, table)
+        with steps("set") as say:
+            say(f"reading {table}")
+            whole = read_published(published, table)
         known, other, groups, label = whole.train, whole.test, whole.groups, whole.train.label
         source = {"set": published, "set_complete": whole.complete}
     elif label is None:
         raise ArgumentError("--label", expected="the column of --table that holds the class", got="none")
     else:
-        known = read_table(table, label, missing=keep, drop=drop or (), categories=categories or ())
+        with steps("table") as say:
+            say(f"reading {table}")
+            known = read_table(table, label, missing=keep, drop=drop or (), categories=categories or ())
     classes, numbers = np.unique(known.y, return_inverse=True)
     if len(classes) < 2:
         raise ArgumentError("--label", expected="a column of at least two classes", got=f"only {classes[0]}")
