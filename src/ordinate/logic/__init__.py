@@ -14,7 +14,7 @@ from ordinate.logic.circuit.circuit import Circuit, Votes
 from ordinate.logic.circuit.input_thresholds import FixedPoint, InputThresholds
 from ordinate.logic.circuit.luts import LutCircuit
 from ordinate.logic.circuit.runtime import BitParallel
-from ordinate.logic.export.blif_aiger import aiger, blif
+from ordinate.logic.export.blif_aiger import aiger, blif, lut_blif
 from ordinate.logic.export.c import c_header, c_source
 from ordinate.logic.export.lut_mapping import Lut, LutNetwork, map_luts
 from ordinate.logic.export.verilog import verilog
@@ -87,6 +87,7 @@ __all__ = [
     "from_state_dict",
     "gates_at_every_place",
     "grow",
+    "lut_blif",
     "lut_circuit",
     "map_luts",
     "read_aiger",

@@ -185,6 +185,9 @@ def test_import_of_blif_and_what_it_refuses(tmp_path: Path) -> None:
     told = run("import", tmp_path / "a.blif", "--out", tmp_path / "c.json")
     assert (told["read_from"], told["classes"], told["gates"], told["lut4"]) == ("BLIF", 2, 2, 2)
     assert Circuit.load(tmp_path / "c.json").labels == ("y", "z")
+    told = run("emit", tmp_path / "c.json", "--blif", tmp_path / "b.blif", "--luts", 6)
+    assert told["tables"] == (tmp_path / "b.blif").read_text().count(".names bits") == 2
+    assert "--luts: expected --blif beside it" in refused("emit", tmp_path / "c.json", "--c", tmp_path / "a.c", "--luts", 6)
     torch.save({"0.weights": torch.ones(3, 16)}, tmp_path / "d.pt")
     options = ["--out", tmp_path / "d.json"]
     assert "--classes: expected how many" in refused("import", tmp_path / "d.pt", *options)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from ordinate.errors import ArgumentError, DataError, MissingDataError, OrdinateError
-from ordinate.logic import aiger, blif, read_aiger, read_blif
+from ordinate.logic import aiger, blif, lut_blif, map_luts, read_aiger, read_blif
 from tests.logic.circuits import plain_signals, random_circuit
 
 ALL = (np.arange(64)[:, None] >> np.arange(6) & 1).astype(bool)
@@ -27,6 +27,19 @@ def test_what_is_written_is_read(seed: int, tmp_path: Path) -> None:
     for read in (read_blif(tmp_path / "a.blif"), read_aiger(tmp_path / "a.aig")):
         assert np.array_equal(read.evaluate(ALL), expected)
         assert read.labels[0] == "votes[0]"
+
+
+@pytest.mark.parametrize("k", [3, 6])
+def test_tables_are_written_and_read_as_tables(k: int, tmp_path: Path) -> None:
+    circuit = random_circuit(k, 6, 60, classes=3)
+    tables = map_luts(circuit, k).to_luts()
+    (tmp_path / "a.blif").write_text(lut_blif(tables))
+    read = read_blif(tmp_path / "a.blif")
+    voting = sorted({int(signal) for vote in tables.frame.votes for signal in vote.signals})
+    assert np.array_equal(read.evaluate(ALL), tables.signals(ALL)[:, voting])
+    sizes = read.notes["tables_by_inputs"]
+    assert max(map(int, sizes)) <= k
+    assert sum(count for size, count in sizes.items() if int(size) > 1) == tables.num_tables
 
 
 BLIF = """

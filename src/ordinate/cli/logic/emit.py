@@ -27,6 +27,9 @@ def emit(
     ] = None,
     verilog: Annotated[Path | None, typer.Option("--verilog", metavar="FILE", help="A Verilog module.")] = None,
     blif: Annotated[Path | None, typer.Option("--blif", metavar="FILE", help="BLIF, for yosys and ABC.")] = None,
+    luts: Annotated[
+        int | None, typer.Option("--luts", metavar="K", help="BLIF of the voting gates as look-up tables of up to K inputs.")
+    ] = None,
     aiger: Annotated[Path | None, typer.Option("--aiger", metavar="FILE", help="Binary AIGER, for ABC.")] = None,
     bench: Annotated[
         Path | None,
@@ -73,12 +76,16 @@ def emit(
     from ordinate.logic.circuit.circuit import Circuit
     from ordinate.logic.export.blif_aiger import aiger as as_aiger
     from ordinate.logic.export.blif_aiger import blif as as_blif
+    from ordinate.logic.export.blif_aiger import lut_blif
     from ordinate.logic.export.c import c_header, c_memory, c_source
+    from ordinate.logic.export.lut_mapping import map_luts
 
     if not any((c, verilog, blif, aiger, bench, rows)):
         raise ArgumentError("--c, --verilog, --blif, --aiger, --bench, --rows", expected="at least one", got="none")
     if bench is not None and thresholds:
         raise RefusedError("--bench", expected="a module of bits", got="--thresholds")
+    if luts is not None and blif is None:
+        raise RefusedError("--luts", expected="--blif beside it", got="none")
     loaded = Circuit.load(circuit)
     if table is not None:
         check_alone(data=data)
@@ -98,7 +105,12 @@ def emit(
         )
         drafts.append(("verilog", verilog, module))
     if blif is not None:
-        drafts.append(("blif", blif, as_blif(loaded, name)))
+        if luts is None:
+            drafts.append(("blif", blif, as_blif(loaded, name)))
+        else:
+            tables = map_luts(loaded, luts).to_luts()
+            record["tables"] = tables.num_tables
+            drafts.append(("blif", blif, lut_blif(tables, name)))
     if aiger is not None:
         drafts.append(("aiger", aiger, as_aiger(loaded)))
     if rows is not None:

@@ -8,10 +8,11 @@ from __future__ import annotations
 from ordinate.logic.circuit.adders import class_bits, counts
 from ordinate.logic.circuit.circuit import Circuit
 from ordinate.logic.circuit.counting import count_plan
+from ordinate.logic.circuit.luts import LutCircuit
 from ordinate.logic.circuit.netlist import FALSE, Netlist, add_circuit
 from ordinate.logic.circuit.program import Stage, voting_signals
 
-__all__ = ["aiger", "blif", "outputs_of"]
+__all__ = ["aiger", "blif", "lut_blif", "outputs_of"]
 
 
 def outputs_of(circuit: Circuit, stage: Stage) -> tuple[Netlist, list[tuple[str, int]]]:
@@ -83,6 +84,45 @@ def blif(circuit: Circuit, name: str = "circuit", *, stage: Stage = "classes") -
             lines += [f".names {called(literal >> 1)} {output}", f"{1 - (literal & 1)} 1"]
         else:
             lines += [f".names {output}", *([] if literal == FALSE else ["1"])]
+    return "\n".join([*lines, ".end", ""])
+
+
+def lut_blif(tables: LutCircuit, name: str = "circuit") -> str:
+    """A circuit of tables in BLIF, a `.names` each, so that tools which map no further keep it as it is.
+
+    Args:
+        tables: such as `map_luts(circuit, 6).to_luts()` or `lut_circuit(network)`.
+        name: of the model.
+
+    >>> print(lut_blif(LutCircuit(2, [[0, 1]], [0b0110], votes=[([2], [1])])))
+    .model circuit
+    .inputs bits[0] bits[1]
+    .outputs votes
+    .names bits[0] bits[1] t2
+    10 1
+    01 1
+    .names t2 votes
+    1 1
+    .end
+    <BLANKLINE>
+    """
+    inputs = [one for one, _ in _bus("bits", list(range(tables.num_inputs)))]
+    voting = voting_signals(tables.frame)
+    lines = [f".model {name}", ".inputs " + " ".join(inputs)]
+    lines.append(".outputs " + " ".join(output for output, _ in _bus("votes", voting)))
+
+    def called(signal: int) -> str:
+        return inputs[signal] if signal < tables.num_inputs else f"t{signal}"
+
+    for node, (reads, table, places) in enumerate(
+        zip(tables.reads.tolist(), tables.tables.tolist(), tables.needed(), strict=True), tables.num_inputs
+    ):
+        lines.append(" ".join([".names", *(called(reads[place]) for place in places), called(node)]))
+        for row in range(1 << len(places)):
+            if table >> sum((row >> number & 1) << place for number, place in enumerate(places)) & 1:
+                lines.append(f"{''.join(str(row >> number & 1) for number in range(len(places)))} 1".strip())
+    for output, signal in _bus("votes", voting):
+        lines += [f".names {called(signal)} {output}", "1 1"]
     return "\n".join([*lines, ".end", ""])
 
 
