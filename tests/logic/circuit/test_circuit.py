@@ -181,3 +181,9 @@ def test_all_inputs_of_a_small_circuit_at_once() -> None:
     circuit = random_circuit(11, 10, 40)
     bits = every_input(10)
     assert np.array_equal(circuit.evaluate(bits), plain_scores(circuit, bits))
+
+
+def test_a_temperature_that_would_make_scores_infinite_is_refused() -> None:
+    with pytest.raises(ArgumentError, match="tau: expected at least 1e-200"):
+        Circuit(1, [], [], [], votes=[([0], [1])], tau=1e-308)
+    assert Circuit(1, [], [], [], votes=[([0], [2**31 - 1])], tau=1e-200).evaluate([[1]]).item() < float("inf")

@@ -28,6 +28,7 @@ CONSTANT_TABLES, WIRE_TABLES, INVERTER_TABLES = (0, 15), (12, 10), (3, 5)
 _MOST = 2**31 - 1
 """The sum of a class's weights, without their signs, fits 32 bits: every runtime counts in such."""
 _LEAST_TAU = 1e-290  # a score, whose votes and bias stay below 2^32, is then finite
+_LEAST_TAU = 1e-200
 _NOT_GATES = np.isin(np.arange(16), [*CONSTANT_TABLES, *WIRE_TABLES, *INVERTER_TABLES])
 
 
@@ -125,6 +126,8 @@ class Circuit:
         )
         put(self, "bias", np.zeros(len(self.votes)) if bias is None else _in_steps(number_array(bias, "bias")))
         put(self, "tau", check_number("tau", tau, above=0))
+        if self.tau < _LEAST_TAU:
+            raise ArgumentError("tau", expected=f"at least {_LEAST_TAU:g}, so that scores are finite", got=self.tau)
         put(self, "inputs", inputs)
         put(self, "labels", tuple(range(len(self.votes)) if labels is None else map(_label, labels)))
         put(self, "notes", dict(_notes(notes)))
