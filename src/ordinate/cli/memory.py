@@ -39,6 +39,13 @@ def memory(
     engine: Annotated[
         str | None, typer.Option("--engine", metavar="NAME", help="Whose rules: transformers, vllm or llama.cpp.")
     ] = None,
+    layout: Annotated[
+        str | None,
+        typer.Option("--layout", metavar="NAME", help="Of the cache: dynamic or static; separate or unified in llama.cpp."),
+    ] = None,
+    encoder_tokens: Annotated[
+        str | None, typer.Option("--encoder-tokens", metavar="N", help="What a decoder keeps of its encoder, tokens.")
+    ] = None,
     fits: Annotated[
         str | None, typer.Option("--fits", metavar="SIZE", help="Say what fits into so much memory: 24GiB, 80GB.")
     ] = None,
@@ -65,6 +72,8 @@ def memory(
         cache_type=cache_type,
         value_cache_type=value_cache_type,
         engine=engine,
+        layout=layout,
+        encoder_tokens=None if encoder_tokens is None else token_count(encoder_tokens, "--encoder-tokens"),
     )
     fit = None if limit is None else estimate.fits(limit)
     if figure is not None:

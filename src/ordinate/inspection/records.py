@@ -309,12 +309,15 @@ class State:
         float_numbers: numbers in float32, whatever the dtype of the model.
         formula: how they come about.
         columns: how many columns of a convolution `model_numbers` counts; programs that drop the oldest keep one fewer.
+        recurrence_bytes: bytes of each of `float_numbers` in programs that follow the file's `mamba_ssm_dtype`, 4 where they
+            always take float32; None where they take the model's dtype.
     """
 
     model_numbers: int
     float_numbers: int
     formula: str
     columns: int = 0
+    recurrence_bytes: int | None = None
 
 
 @dataclass(frozen=True)

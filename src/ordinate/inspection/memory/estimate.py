@@ -25,12 +25,14 @@ from ordinate.inspection.inspect import inspect_document
 from ordinate.inspection.memory.engines import (
     CACHE_TYPES,
     ENGINES,
+    LAYOUTS,
     MICRO_BATCH,
     TYPES_OF,
     VLLM_BATCH,
     Engine,
     KeptLayers,
     cache_bytes,
+    cross_bytes,
 )
 from ordinate.inspection.memory.parameters import count_parameters
 from ordinate.inspection.memory.weights import Weights, weights_beside
@@ -204,6 +206,8 @@ def estimate_memory(
     cache_type: str | None = None,
     value_cache_type: str | None = None,
     engine: str | None = None,
+    layout: str | None = None,
+    encoder_tokens: int | None = None,
 ) -> MemoryEstimate:
     """Estimate what running a model takes in memory.
 
@@ -218,6 +222,9 @@ def estimate_memory(
             default the program's own.
         value_cache_type: of cached values.
         engine: "transformers", "vllm" or "llama.cpp"; by default llama.cpp for GGUF files, transformers for others.
+        layout: of the cache: "dynamic" or "static" in transformers, "separate" or "unified" in llama.cpp; by default the first.
+        encoder_tokens: of each sequence, where a decoder keeps keys and values of its encoder; by default what the encoder
+            claims (1,500 in Whisper), or as many as `context`.
 
     Raises:
         ArgumentError: a number out of range, no context where the file claims none.
@@ -243,6 +250,8 @@ def estimate_memory(
             "batch": batch,
             "cache_type": cache_type,
             "value_cache_type": value_cache_type,
+            "layout": layout,
+            "encoder_tokens": encoder_tokens,
         }
         return _estimate(document, inspection, weights, name, again=again, **{**settings, **changes})  # type: ignore[arg-type]
 
@@ -270,6 +279,8 @@ def _estimate(
     batch: int | None,
     cache_type: str | None,
     value_cache_type: str | None,
+    layout: str | None,
+    encoder_tokens: int | None,
     again: Callable[..., MemoryEstimate],
 ) -> MemoryEstimate:
     claimed = inspection.contexts.claimed.value
@@ -285,7 +296,13 @@ def _estimate(
     key_type = _cache_type("cache_type", cache_type or own, engine)
     value_type = _cache_type("value_cache_type", value_cache_type or cache_type or own, engine)
     items = [_weights_item(document, inspection, weights)]
-    items += _cache_items(inspection, engine, context, sequences, batch, key_type, value_type)
+    layout = check_choice("layout", layout or LAYOUTS[engine][0], tuple(name for names in LAYOUTS.values() for name in names))
+    if layout not in LAYOUTS[engine]:
+        raise RefusedError("layout", expected=f"a layout of {engine}: {' or '.join(LAYOUTS[engine])}", got=layout)
+    items += _cache_items(inspection, engine, context, sequences, batch, key_type, value_type, layout)
+    if encoder_tokens is not None:
+        encoder_tokens = check_integer("encoder_tokens", encoder_tokens, minimum=1, maximum=MOST_TOKENS)
+    items += _cross_items(inspection, engine, encoder_tokens or context, encoder_tokens is None, sequences, key_type)
     items += _working_items(document, inspection, engine, context, sequences, batch)
     findings = list(_findings(inspection, context, claimed))
     cache = inspection.cache
@@ -324,7 +341,14 @@ def _weights_item(document: Document, inspection: Inspection, weights: Weights |
 
 
 def _cache_items(
-    inspection: Inspection, engine: Engine, context: int, sequences: int, batch: int, key_type: str, value_type: str
+    inspection: Inspection,
+    engine: Engine,
+    context: int,
+    sequences: int,
+    batch: int,
+    key_type: str,
+    value_type: str,
+    layout: str,
 ) -> list[Item]:
     cache = inspection.cache
     if cache is None:
@@ -346,6 +370,7 @@ def _cache_items(
         batch=batch,
         key_bytes=CACHE_TYPES[key_type],
         value_bytes=CACHE_TYPES[value_type],
+        layout=layout,
     )
     items = [
         Item(name, "state" if name.endswith(" state") else "cache", size, formula) for name, (size, formula) in sizes.items()
@@ -353,13 +378,43 @@ def _cache_items(
     return items + [Item(f"{each.name} state", "state", None, "its size is unknown") for each in kept if not each.stated]
 
 
+def _cross_items(
+    inspection: Inspection, engine: Engine, tokens: int, guessed: bool, sequences: int, key_type: str
+) -> list[Item]:
+    """What a decoder keeps of the encoder beside it: as wide as its own cache, of a length that it does not change."""
+    part = inspection.main
+    if not any(layer.stack == "encoder" for layer in part.layers) or inspection.cache is None:
+        return []
+    limits = [
+        encoding.settings["rows_precomputed"].value
+        for layer in part.layers
+        for encoding in layer.encodings
+        if layer.stack == "encoder" and encoding.settings.get("rows_precomputed") is not None
+    ]
+    if guessed and part.name == "speech" and limits and isinstance(limits[0], int):
+        tokens = limits[0]  # sound is padded to a fixed length
+    items = []
+    for group in inspection.cache.groups:
+        if group.width:
+            layers = KeptLayers(group.name, group.layers, group.keys, group.width - group.keys, None, 0)
+            size, formula = cross_bytes(layers, engine, tokens, sequences, CACHE_TYPES[key_type])
+            items.append(Item("cross attention", "cache", size, formula))
+    return items
+
+
 def _state_bytes(group: CacheGroup, engine: Engine, width: int) -> int:
-    """Bytes of a layer's state: llama.cpp and vLLM drop a convolution's oldest column, llama.cpp keeps all in float32."""
+    """Bytes of a layer's state: llama.cpp and vLLM drop a convolution's oldest column; llama.cpp keeps all in float32.
+
+    vLLM keeps recurrences in the model's dtype too, except Kimi's delta attention and where the file says otherwise
+    (`mamba_ssm_dtype`; vllm/model_executor/layers/mamba/mamba_utils.py, read at commit 02d7108).
+    """
     state = group.state_numbers
     if state is None or engine == "transformers":
         return group.state
     rolled = state.model_numbers * (state.columns - 1) // state.columns if state.columns else state.model_numbers
-    return rolled * (4 if engine == "llama.cpp" else width) + 4 * state.float_numbers
+    if engine == "llama.cpp":
+        return 4 * (rolled + state.float_numbers)
+    return rolled * width + state.float_numbers * (state.recurrence_bytes or width)
 
 
 def _working_items(
@@ -385,7 +440,7 @@ def _working_items(
     if width:
         inner = inner or 4 * width
         computed = min(batch, context) * (sequences if engine == "transformers" else 1)
-        number = 4 if engine == "llama.cpp" else 2
+        number = 4 if engine == "llama.cpp" or _own_type(inspection) == "f32" else 2
         size = computed * (4 * width + 3 * inner) * number
         formula = f"{computed:,} tokens x (4 x {width:,} + 3 x {inner:,}) x {number} bytes"
         items.append(Item("activations", "working memory", size, formula, bound=True))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ordinate.inspection.reader.costs import bytes_per_value, cache_of, parameters_on_position
+from ordinate.inspection.reader.costs import BYTES, bytes_per_value, cache_of, parameters_on_position
 from ordinate.inspection.reader.heads import HEAD_DIM, HEADS, KV_HEADS, layer_without_attention
 from ordinate.inspection.reader.layer_kinds import WITHOUT_ATTENTION, kinds_of_layers, window_keys
 from ordinate.inspection.reader.row_types import Family, LayerGroup, PartSource, Stack
@@ -191,6 +191,9 @@ def _state(
     state = "the size of the state is not modelled" if stack.state is None else stack.state(section, kind, width)
     if isinstance(state, str):
         return unknown(state), unknown(state), None
+    named = section.find("mamba_ssm_dtype", "mamba_ssm_cache_dtype")
+    if named is not None and str(named[1]) in BYTES:
+        state = replace(state, recurrence_bytes=BYTES[str(named[1])])
     numbers = state.model_numbers + state.float_numbers
     engine = family.state_bytes
     size = engine * numbers if engine else dtype.value * state.model_numbers + 4 * state.float_numbers

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from ordinate.inspection.reader.section import Section
 from ordinate.inspection.records import Attention, Cache, CacheGroup, LayerKind, Value, unknown
 
-__all__ = ["bytes_per_value", "cache_of", "parameters_on_position"]
+__all__ = ["BYTES", "bytes_per_value", "cache_of", "parameters_on_position"]
 
 BYTES = {"float64": 8, "float32": 4, "float": 4, "float16": 2, "half": 2, "bfloat16": 2, "float8_e4m3fn": 1, "float8_e5m2": 1}
 

@@ -73,7 +73,7 @@ def kimi_delta(*, heads: str = "linear_num_heads", head_dim: str = "linear_head_
             return lack
         channels = 3 * number.value * width.value
         formula = f"{channels} channels x {kernel.value} + {number.value} heads x {width.value} x {width.value} in float32"
-        return State(channels * kernel.value, number.value * width.value**2, formula, kernel.value)
+        return State(channels * kernel.value, number.value * width.value**2, formula, kernel.value, 4)
 
     return read
 
