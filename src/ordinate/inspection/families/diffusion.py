@@ -98,12 +98,12 @@ def _by_head(layout: str, axes: tuple[str, ...], split: Callable[[int], tuple[in
     return rope_by_axes(layout, axes, split=split, fixed_base=10000.0)
 
 
-FLUX = {"num_layers": 19, "num_single_layers": 38, "attention_head_dim": 128, "num_attention_heads": 24}
-FLUX |= {"axes_dims_rope": (16, 56, 56)}  # type: ignore[dict-item]
-WAN = {"num_attention_heads": 40, "attention_head_dim": 128, "num_layers": 40, "rope_max_seq_len": 1024}
+FLUX: dict[str, Any] = {"num_layers": 19, "num_single_layers": 38, "attention_head_dim": 128, "num_attention_heads": 24}
+FLUX |= {"axes_dims_rope": (16, 56, 56)}
+WAN: dict[str, Any] = {"num_attention_heads": 40, "attention_head_dim": 128, "num_layers": 40, "rope_max_seq_len": 1024}
 HUNYUAN: dict[str, Any] = {"num_attention_heads": 24, "attention_head_dim": 128, "num_layers": 20, "num_single_layers": 40}
 HUNYUAN |= {"rope_theta": 256.0, "rope_axes_dim": (16, 56, 56)}
-COG = {"num_attention_heads": 30, "attention_head_dim": 64, "num_layers": 30}
+COG: dict[str, Any] = {"num_attention_heads": 30, "attention_head_dim": 64, "num_layers": 30}
 COG_VIDEO = _row(
     only_if(flagged("use_rotary_positional_embeddings"), _by_head("interleaved", FRAMES, _by_eighths)),
     only_if(
