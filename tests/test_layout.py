@@ -18,7 +18,7 @@ SOURCE = ROOT / "src" / "ordinate"
 # From below. A module imports from earlier rows and from its own package; packages of one row do not import each other.
 LAYERS = [
     ["errors"],
-    ["arguments", "records", "extras", "shapes", "atomic_io", "huge_pages"],
+    ["arguments", "records", "extras", "shapes", "atomic_io", "huge_pages", "file_kinds"],
     ["frequencies", "alibi_slopes", "encodings", "resolve", "safetensors_io"],
     ["spec", "data"],
     ["logic", "reservoir", "position", "inspection"],

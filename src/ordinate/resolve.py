@@ -66,7 +66,8 @@ def is_interrupt(error: BaseException) -> bool:
 
 def _from_file(path: Path, argument: str) -> Any:
     if not path.is_file():
-        raise MissingDataError(argument, expected="a Python file", got=str(path))
+        what = "a folder" if path.is_dir() else "no such file"
+        raise MissingDataError(argument, expected="a Python file", got=f"{path}, {what}")
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None
     assert spec.loader is not None

@@ -64,7 +64,7 @@ def test_shares_of_a_sweep_together_are_the_sweep(tmp_path: Path) -> None:
     [
         (
             ("--test", "64,100"),
-            "test_lengths: expected rising multiples of the training length, 64 itself first, got [64, 100]",
+            "--test: expected rising multiples of the training length, 64 itself first, got [64, 100]",
         ),
         (("--length", "32", "--test", "64,128"), "rising multiples of the training length, 32"),
         (("--test", "64,many"), "--test: expected whole numbers with commas between"),

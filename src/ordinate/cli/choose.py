@@ -17,8 +17,8 @@ __all__ = ["choose"]
 
 
 def choose(
-    trained: Annotated[int | None, typer.Option("--trained", metavar="N", help="Tokens of a row in training.")] = None,
-    needed: Annotated[int | None, typer.Option("--needed", metavar="N", help="Tokens the model should run at.")] = None,
+    trained: Annotated[str | None, typer.Option("--trained", metavar="N", help="Tokens of a row in training.")] = None,
+    needed: Annotated[str | None, typer.Option("--needed", metavar="N", help="Tokens the model should run at.")] = None,
     extend: Annotated[
         bool | None, typer.Option("--extend/--train", help="A RoPE model is trained already, or one is to be trained.")
     ] = None,
@@ -28,7 +28,7 @@ def choose(
         typer.Option("--case", metavar="NAME", help="Instead of lengths: no-parameters, fixed-length, grammar, memory, ..."),
     ] = None,
     cache_tokens: Annotated[
-        int | None, typer.Option("--cache-tokens", metavar="N", help="Tokens whose keys and values fit; all by default.")
+        str | None, typer.Option("--cache-tokens", metavar="N", help="Tokens whose keys and values fit; all by default.")
     ] = None,
     results: Annotated[
         Path | None, typer.Option("--results", metavar="DIR", help="Your own sweep; else the one in the package.")
@@ -39,6 +39,7 @@ def choose(
 
     In a terminal, what is left out is asked for. Exit 0, or 2 for wrong use.
     """
+    from ordinate.cli.numbers import token_count
     from ordinate.errors import ArgumentError
     from ordinate.sweep.advice import advise, advise_case, measured
 
@@ -48,7 +49,9 @@ def choose(
         answer = advise_case(case, measured(results))
     else:
         asking = sys.stdin.isatty() and not as_json
-        answer = advise(_question(trained, needed, extend, need, cache_tokens, asking=asking), measured(results))
+        tokens = {"--trained": trained, "--needed": needed, "--cache-tokens": cache_tokens}
+        counts = [None if text is None else token_count(text, name) for name, text in tokens.items()]
+        answer = advise(_question(counts[0], counts[1], extend, need, counts[2], asking=asking), measured(results))
     if as_json:
         from ordinate.cli.tables import answer_json
 

@@ -23,6 +23,7 @@ def golden(
 
     Exit 0, or 2 for wrong use.
     """
+    from ordinate.arguments import did_you_mean
     from ordinate.errors import ArgumentError, UnknownNameError
 
     if listed:
@@ -40,7 +41,8 @@ def golden(
     if case not in CASES | POSITION_CASES:
         known = [*CASES, *POSITION_CASES]
         near = [name for name in known if name.startswith(case.split("-")[0])]
-        raise UnknownNameError("CASE", expected=f"one of {near or sorted(known)}", got=case, hint="see ordinate golden --list")
+        expected = f"one of {', '.join(near)}" if near else "a case of `ordinate golden --list`"
+        raise UnknownNameError("CASE", expected=expected, got=case, hint=did_you_mean(case, known))
     record = vectors(CASES[case]) if case in CASES else position_vectors(POSITION_CASES[case])
     if as_json:
         from ordinate.cli.tables import answer_json

@@ -12,6 +12,7 @@ import typer.main
 from typer.core import TyperCommand, TyperGroup
 
 from ordinate.arguments import did_you_mean
+from ordinate.errors import OrdinateError
 
 __all__ = ["lazy_group"]
 
@@ -61,6 +62,10 @@ def lazy_group(
     return LazyGroup
 
 
+_LONGER = {"leak-rate": "leak", "step-seconds": "step", "test-lengths": "test", "votes-per-gate": "votes"}
+"""Arguments of Python whose option has a shorter name."""
+
+
 class _Command(TyperCommand):
     """A command that still understands what its options were called before."""
 
@@ -70,6 +75,27 @@ class _Command(TyperCommand):
         for option in {argument.partition("=")[0] for argument in args} & set(self.renamed):
             typer.echo(f"ordinate: {option} is now called {self.renamed[option]}", err=True)
         return super().parse_args(ctx, [self._current(argument) for argument in args])
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except OrdinateError as error:
+            kind, (_, _, expected, got, hint) = type(error), error.__reduce__()[1]  # type: ignore[misc]
+            option = self._spelt(error.argument)
+            if option == error.argument:
+                raise
+            raise kind(option, expected=expected, got=got, hint=hint) from error
+
+    def _spelt(self, argument: str) -> str:
+        """An argument of Python as the option or the argument of this command that it came from."""
+        word = argument.replace("_", "-")
+        spellings = {spelling: spelling for param in self.params for spelling in param.opts if spelling.startswith("--")}
+        spellings |= {old: new for old, new in self.renamed.items() if new in spellings}
+        places = {str(param.name): str(param.metavar) for param in self.params if param.param_type_name == "argument"}
+        for one in (f"--{word}", f"--{word}s", f"--{word.removesuffix('s')}", f"--{_LONGER.get(word)}"):
+            if one in spellings:
+                return spellings[one]
+        return places.get(argument, argument).strip("[].")
 
     def _current(self, argument: str) -> str:
         option, equals, value = argument.partition("=")

@@ -61,9 +61,12 @@ def memory(
     """
     from ordinate.cli.numbers import byte_count, token_count
     from ordinate.cli.tables import answer, answer_json
+    from ordinate.errors import ArgumentError
     from ordinate.inspection.memory.estimate import estimate_memory
 
     limit = None if fits is None else byte_count(fits, "--fits")
+    if limit is not None and limit < 2**20 and str(fits).strip().isdigit():
+        raise ArgumentError("--fits", expected="a size with its unit", got=f"{limit} bytes", hint=f"such as {limit}GiB")
     estimate = estimate_memory(
         file,
         context=None if context is None else token_count(context, "--context"),

@@ -36,7 +36,7 @@ def sweep(
     ] = None,
     seeds: Annotated[int | None, typer.Option("--seeds", metavar="N", help="How many seeds.")] = None,
     first_seed: Annotated[int | None, typer.Option("--first-seed", metavar="N", min=0, help="Count seeds from N.")] = None,
-    length: Annotated[int | None, typer.Option("--length", metavar="N", help="Tokens of a row in training.")] = None,
+    length: Annotated[str | None, typer.Option("--length", metavar="N", help="Tokens of a row in training.")] = None,
     test: Annotated[
         str | None,
         typer.Option("--test", metavar="N,N,...", help="Tokens of a row in tests: multiples of --length, that first."),
@@ -63,10 +63,12 @@ def sweep(
 
     Results are kept as they come: the same command goes on where it was stopped. Exit 0, 2 for wrong use, 130 when interrupted.
     """
+    from ordinate.cli.numbers import token_count
     from ordinate.errors import ArgumentError
     from ordinate.sweep.presets import DEFAULT, FULL, QUICK
     from ordinate.sweep.store import Store
 
+    trained = None if length is None else token_count(length, "--length")
     if template is not None:
         from ordinate.arguments import check_choice
         from ordinate.cli.tables import emit
@@ -88,8 +90,8 @@ def sweep(
             studies=_names(study),
             seeds=seeds,
             first_seed=first_seed,
-            train_lengths=None if length is None else (length,),
-            factors=_factors(test, length),
+            train_lengths=None if trained is None else (trained,),
+            factors=_factors(test, trained),
         )
         if steps is not None:
             preset = preset.but(steps={}, usual_steps=steps, extension_steps=steps)
@@ -109,6 +111,7 @@ def _names(names: Sequence[str] | None) -> tuple[str, ...] | None:
 
 
 def _factors(test: str | None, length: int | None) -> tuple[int, ...] | None:
+    from ordinate.cli.numbers import token_count
     from ordinate.errors import ArgumentError
     from ordinate.sweep.cell import check_lengths
     from ordinate.sweep.presets import DEFAULT
@@ -117,7 +120,7 @@ def _factors(test: str | None, length: int | None) -> tuple[int, ...] | None:
         return None
     trained = length or DEFAULT.train_lengths[0]
     try:
-        lengths = tuple(int(part) for part in test.split(","))
+        lengths = tuple(token_count(part, "--test") for part in test.split(","))
     except ValueError:
         raise ArgumentError(
             "--test", expected="whole numbers with commas between", got=test, hint="for example 64,128,256,512"

@@ -20,6 +20,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from ordinate.errors import DataError, MissingDataError, MissingExtraError, OrdinateError
 from ordinate.extras import install_command
+from ordinate.file_kinds import kind_of_bytes
 
 if TYPE_CHECKING:
     from ordinate.inspection.gguf_header import Header
@@ -133,7 +134,10 @@ def _locate(path: Path) -> Path | None:
     firsts = [entry for entry in containers if "-00001-of-" in entry]
     if len(firsts) == 1 and all("-of-" in entry for entry in containers):
         return path / firsts[0]  # one model in several files
-    entries = f"{len(inside)} entries ({', '.join(inside[:4])}{', ...' if len(inside) > 4 else ''})" if inside else "nothing"
+    entries = "nothing"
+    if inside:
+        count = f"{len(inside)} {'entry' if len(inside) == 1 else 'entries'}"
+        entries = f"{count} ({', '.join(inside[:4])}{', ...' if len(inside) > 4 else ''})"
     raise MissingDataError(
         str(path),
         expected=f"a directory that holds {_CONFIG_NAME} or one GGUF file",
@@ -164,6 +168,9 @@ def _parse_stream(stream: IO[bytes], name: str, path: Path | None) -> Document:
         if size > SIZE_LIMIT:
             raise _too_large(name, f"{size:,} bytes")
     data = start + stream.read(SIZE_LIMIT + 1 - len(start))
+    kind = kind_of_bytes(data[:256], Path(name).suffix.lower())
+    if kind not in (None, "JSON") and data.strip():
+        raise DataError(name, expected="a config in JSON or a GGUF file", got=kind, hint="the folder's config.json says it")
     if len(data) > SIZE_LIMIT:
         raise _too_large(name, "more")
     config, text = _parse(data, name)
@@ -291,6 +298,10 @@ def _too_deep(name: str) -> DataError:
 
 def _fetch(name: str) -> Path:
     """The config of a model on the hub, from the cache or the network."""
+    page = re.match(r"(?:https?://)?(?:www\.)?(?:huggingface\.co|hf\.co)/([\w.-]+/[\w.-]+)", name)
+    if page is not None or "://" in name:
+        hint = f"pass {page[1]}, its id on the hub" if page is not None else "download it first"
+        raise MissingDataError(name, expected="a file, a directory or an id on the hub", got="a web address", hint=hint)
     asked = re.fullmatch(_HUB_ID, name)
     if asked is None or name.endswith((".json", ".gguf")) or ".." in name:
         raise MissingDataError(

@@ -239,7 +239,9 @@ def read_header(stream: IO[bytes], name: str) -> Header:
     order = "<" if int.from_bytes(raw, "little") <= 0xFFFF else ">"
     version = int.from_bytes(raw, "little" if order == "<" else "big")
     if version not in (1, 2, 3):
-        raise DataError(name, expected="GGUF version 1, 2 or 3", got=version, hint="a newer ordinate may know it")
+        newer = version < 100
+        hint = "a newer ordinate may know it" if newer else "after the letters GGUF comes no header: fetch the file again"
+        raise DataError(name, expected="GGUF version 1, 2 or 3", got=version, hint=hint)
     reader = _Reader(window, order, wide=version > 1)
     num_tensors, num_keys = reader.count(), reader.count()
     # a key takes at least a length, a type and one byte of value; a tensor a length, a rank, a type and an offset

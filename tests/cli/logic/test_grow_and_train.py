@@ -138,7 +138,7 @@ WRONG = [
     (["grow", "--classes", "0"], "classes: expected at least two different digits from 0 to 9"),
     (["grow", "--classes", "0,12"], "classes: expected at least two different digits from 0 to 9"),
     (["grow", "--gates", "0"], "gates: expected an integer of at least 1, got 0"),
-    (["grow", "--votes", "0"], "votes_per_gate: expected an integer of at least 1, got 0"),
+    (["grow", "--votes", "0"], "--votes: expected an integer of at least 1, got 0"),
     (["train", "--widths", "10,x"], "--widths: expected numbers of gates"),
     (["train", "--widths", "2000,1995"], "--widths: expected a last width that 10 classes share evenly"),
     (["train", "--kernels", "4,x"], "--kernels: expected integers, as 12,24, got 4,x"),

@@ -64,7 +64,7 @@ def test_a_schedule_a_level_and_the_refitted_body_are_obeyed(tmp_path: Path) -> 
         (["--axons", "both"], "axons: expected 'same' or 'crossed'"),
         (["--level", "3"], "level: expected a finite number from 0 to 1.5"),
         (["--readout", "motor"], "got motor"),
-        (["--step", "-1"], "step_seconds: expected a finite number above 0"),
+        (["--step", "-1"], "--step: expected a finite number above 0"),
     ],
 )
 def test_wrong_use_is_one_line_and_exit_2(tmp_path: Path, words: list[str], line: str) -> None:

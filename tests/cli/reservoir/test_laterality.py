@@ -89,7 +89,7 @@ def test_one_setting_can_be_drawn(tmp_path: Path) -> None:
         (["--stimulus", "sensorry"], "got sensorry; did you mean"),
         (["--stimulus", "sensory & left"], "stimulus: expected cells on either side, got none on the right"),
         (["--readout", "sensory & descending"], "query: expected at least one neuron"),
-        (["--nulls", "scrambled"], "null: expected one of"),
+        (["--nulls", "scrambled"], "--nulls: expected one of"),
         (["--normalisation", "rows"], "normalisation: expected one of"),
         (["--data", "nowhere.zip"], "nowhere.zip"),
         (["--neurons", "neurons.csv"], "--neurons: expected a table of edges as --data, got none"),

@@ -65,14 +65,14 @@ def test_all_runs_every_task():
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("narma20",), "task: expected one of memory, narma10"),
-        (("memory", "--nulls", "reversed"), "nulls: expected one of rewired"),
+        (("narma20",), "TASK: expected one of memory, narma10"),
+        (("memory", "--nulls", "reversed"), "--nulls: expected one of rewired"),
         (("memory", "--signs", "negative"), "signs: expected one of positive"),
-        (("memory", "--normalisation", "effective_radius"), "normalisations: expected one of spectral_radius"),
+        (("memory", "--normalisation", "effective_radius"), "--normalisation: expected one of spectral_radius"),
         (("memory", "--seeds", "1"), "--seeds: expected at least 2"),
         (("memory", "--seed", "-1"), "--seed: expected at least 0"),
         (("memory", "--steps", "10"), "--steps: expected at least 200"),
-        (("memory", "--most-read", "0"), "most_read: expected at least 1"),
+        (("memory", "--most-read", "0"), "--most-read: expected at least 1"),
         (("memory", "--stimulus", "olfactori", *SMALL), 'did you mean "olfactory"?'),
         (("memory", "--data", "no such file.zip"), "no such file.zip"),
         (("memory", "--figure", "card.gif"), "--figure: expected a name that ends in .png"),

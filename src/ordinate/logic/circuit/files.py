@@ -8,6 +8,7 @@ from typing import Any
 
 from ordinate.atomic_io import atomic_write
 from ordinate.errors import ArgumentError, DataError, MissingDataError, OrdinateError
+from ordinate.file_kinds import kind_of_file
 from ordinate.logic.circuit.circuit import Circuit
 from ordinate.logic.circuit.input_thresholds import InputThresholds
 
@@ -49,7 +50,7 @@ def from_document(document: Any, source: str = "circuit") -> Circuit:
     """
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         got = document.get("format") if isinstance(document, dict) else type(document).__name__
-        raise DataError(source, expected=f"a circuit (format {FORMAT!r})", got=got)
+        raise DataError(source, expected=f"a circuit (format {FORMAT!r})", got=got or "JSON without a format")
     if document.get("version") != VERSION:
         raise DataError(
             source, expected=f"version {VERSION}", got=document.get("version"), hint="read it with the release that wrote it"
@@ -112,7 +113,7 @@ def read_json(path: str | Path, what: str) -> Any:
             source.read_text(encoding="utf-8"), parse_constant=_refuse_constant, object_pairs_hook=_refuse_repetition
         )
     except (OSError, ValueError) as error:  # UnicodeDecodeError and JSONDecodeError are ValueErrors
-        raise DataError(str(path), expected=f"{what} in JSON", got=str(error)) from None
+        raise DataError(str(path), expected=f"{what} in JSON", got=_found(path, str(error))) from None
     except RecursionError:
         raise DataError(str(path), expected=f"{what} in JSON", got="brackets nested too deeply") from None
 
@@ -131,3 +132,9 @@ def _refuse_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def save(circuit: Circuit, path: str | Path) -> None:
     """Write a circuit. Raises as `Circuit.save`."""
     atomic_write(path, json.dumps(to_document(circuit), separators=(",", ":"), ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def _found(path: Path, trouble: str) -> str:
+    """What kind of file it is instead, or what the parser says where it is meant to be JSON."""
+    kind = kind_of_file(path)
+    return trouble if kind in (None, "JSON") else kind

@@ -25,6 +25,7 @@ from torch import Tensor, nn
 
 from ordinate.arguments import check_integer
 from ordinate.errors import ArgumentError, ArgumentTypeError, MissingExtraError, RefusedError, ShapeError
+from ordinate.extras import install_command
 from ordinate.frequencies import check_rotary_dim
 from ordinate.huge_pages import in_large_pages
 from ordinate.position.base import PositionEncoding, under_transform
@@ -379,7 +380,7 @@ def _write(x: Tensor, out: Tensor, cos: Tensor, sin: Tensor, layout: str, start:
 
             return rotate_rows(x, out, cos, sin, layout, start) if x.numel() else out
         if impl == "numba" and obstacle is None:
-            raise MissingExtraError("impl", expected="numba to be installed", got="'numba'", hint="pip install ordinate[fast]")
+            raise MissingExtraError("impl", expected="numba to be installed", got="'numba'", hint=install_command("fast"))
         if impl == "numba":
             raise RefusedError("impl", expected="bfloat16 or float32, channels side by side", got=obstacle)
     return _rotate_blocks(x, out, cos, sin, layout, start)

@@ -20,6 +20,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from ordinate.errors import DataError, MissingDataError
+from ordinate.file_kinds import kind_of_file
 from ordinate.reservoir.connectome.cache import Fields, cached
 from ordinate.reservoir.connectome.orientation import Orientation, prove_orientation
 
@@ -115,6 +116,9 @@ def _tables(where: Path) -> Callable[[str], bytes]:
                     raise MissingDataError(name, expected=f"a table in {where}", got="none", hint="fetch the supplement again")
                 return archive.read(members[0])
         except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as problem:
+            kind = kind_of_file(where)
+            if kind not in (None, "a zip archive"):
+                raise DataError(str(where), expected="a connectome of a known kind", got=kind) from None
             raise DataError(
                 str(where), expected="a whole zip", got=f"a damaged one ({problem})", hint="fetch it again"
             ) from problem
