@@ -16,7 +16,7 @@ from ordinate.lab.output import destination, publish
 from ordinate.lab.runner import ClaimResult, run
 from tests.external import data_root
 
-TRAINED = ("A6", "A7", "A8", "B8", "B9", "B10", "B11", "C14", "D27", "D28", "F1", "F2", "F3")
+TRAINED = ("A6", "A7", "A8", "B8", "B9", "B10", "B11", "C14", "D27", "D28", "F1", "F2", "F3", "F4")
 """Claims that train models of their own; `test_trained_claims.py` measures them in its slow tests."""
 
 

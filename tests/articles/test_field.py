@@ -8,17 +8,23 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ordinate.articles.field import f1_one_half, f2_clipped, f3_dropped
+from ordinate.articles.field import f1_one_half, f2_clipped, f3_dropped, f4_wiring
 from ordinate.lab.catalogue import choose, read_claims
 from ordinate.lab.claim import Inputs
 from ordinate.lab.measurement import Measurement, Verdict
 from ordinate.lab.runner import run_one
 from ordinate.lab.verdict import judge
+from ordinate.reservoir.control import Contrast, Control
 from tests.articles.conftest import TRAINED
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
-FORESEEN = {"F1": "reproduced", "F2": "not testable here", "F3": "not testable here"}  # two speak of large models
+FORESEEN = {
+    "F1": "reproduced",
+    "F2": "not testable here",
+    "F3": "not testable here",
+    "F4": "not testable here",
+}  # large models, a drawn connectome
 
 
 def verdict(measurement: Measurement) -> Verdict:
@@ -94,3 +100,22 @@ def test_f3_says_what_dropping_saves_and_costs() -> None:
     assert holds(dropped=3.69) == [False, True, True, False]
     assert holds(here=3.7) == [True, False, True, True]
     assert holds(none=3.55) == [True, True, False, True]
+
+
+def f4(random: float, rewired: float, *, real: bool = True, memory: float = 9.0) -> Verdict:
+    def contrast(other: str, p: float) -> Contrast:
+        return Contrast(other, memory, 8.0, 1.0, 0.5, 1.5, 1.0, p, p, "not different")
+
+    scores = {"wiring": (memory, memory + 0.1), "random": (8.0, 8.1), "rewired": (8.0, 8.1)}
+    compared = Control(
+        "a fly", "memory", "capacity", True, 10, scores, (contrast("random", random), contrast("rewired", rewired)), {}, 1.0
+    )
+    return verdict(f4_wiring.wiring(compared, real=real))
+
+
+def test_f4_a_rewiring_that_differs_refutes_it_and_a_drawn_connectome_says_nothing() -> None:
+    assert f4(0.01, 0.6) is Verdict.REPRODUCED
+    assert f4(0.01, 0.02) is Verdict.REFUTED
+    assert f4(0.5, 0.6) is Verdict.REFUTED
+    assert f4(0.01, 0.6, real=False) is Verdict.NOT_TESTABLE
+    assert f4(0.01, 0.6, memory=0.1) is Verdict.NOT_TESTABLE
