@@ -12,14 +12,14 @@ from ordinate.inspection.families.decoders import HALF, encoder
 from ordinate.inspection.families.encoders import pair
 from ordinate.inspection.reader.heads import multi_head
 from ordinate.inspection.reader.input_encodings import fixed, image_table, learned
-from ordinate.inspection.reader.layer_kinds import all_windowed, at_flags
-from ordinate.inspection.reader.rotary import RotaryRule, rope
+from ordinate.inspection.reader.layer_kinds import all_windowed, at_flags, by_index, every
+from ordinate.inspection.reader.rotary import NO_ROTATION, RotaryRule, rope
 from ordinate.inspection.reader.row_types import Family, LayerGroup, Reader, Stack
 from ordinate.inspection.reader.score_encodings import alibi
 from ordinate.inspection.reader.section import Section
-from ordinate.inspection.reader.states import lightning
+from ordinate.inspection.reader.states import lightning, mamba
 from ordinate.inspection.reader.temperatures import logn_temperature
-from ordinate.inspection.records import Attention, Encoding, Value, unknown
+from ordinate.inspection.records import Attention, Encoding, State, Value, unknown
 
 __all__ = ["REMOTE"]
 
@@ -96,6 +96,85 @@ def _alike(names: str, family: Family) -> dict[str, Family]:
     return dict.fromkeys(names.split(), family)
 
 
+def _hymba_settings(section: Section) -> Section:
+    """Hymba's own names for widths of heads, and its NTK-aware base: base x (2 claimed / trained - 1)^(d / (d - 2))."""
+    raw, sources = dict(section.raw), dict(section.sources)
+    hidden, heads, expand = (section.raw.get(key) for key in ("hidden_size", "num_attention_heads", "mamba_expand"))
+    own = section.raw.get("kq_head_dim")
+    if type(hidden) is int and type(heads) is int and heads > 0:
+        head = own if type(own) is int and own > 0 else hidden // heads
+        raw["head_dim"] = head
+        if expand in (1, 2, 3, 4) and isinstance(expand, int):
+            raw["v_head_dim"] = expand * hidden // heads
+        claimed, trained = section.integer("max_position_embeddings"), section.integer("orig_max_position_embeddings")
+        base = section.number("rope_theta", above=1)
+        if section.raw.get("rope_type") == "ntk" and claimed.known and trained.known and base.known and head > 2:
+            stretch = 2 * claimed.value / trained.value - 1
+            raw["rope_theta"] = float(base.value * max(stretch, 1e-9) ** (head / (head - 2)))
+            formula = f"{base.value:g} x (2 x {claimed.value} / {trained.value} - 1)^({head} / {head - 2}): rope_type ntk"
+            sources["rope_theta"] = ("derived", formula)
+    return replace(section, raw=raw, sources=sources)
+
+
+def _hymba_heads(section: Section, kind: str, hidden_size: Value) -> Attention:
+    return multi_head()(_hymba_settings(section), kind, hidden_size)
+
+
+def _hymba(group: LayerGroup) -> Encoding | None:
+    if not group.section.flag("rope").value:
+        return NO_ROTATION
+    return rope(HALF)(replace(group, section=_hymba_settings(group.section)))
+
+
+def _hymba_layers(section: Section, count: int) -> list[str]:
+    """Attention beside a state space in each layer; a window in all but the layers of `global_attn_idx`."""
+    listed = section.numbers("global_attn_idx")
+    whole = {int(index) for index in listed.value} if listed.known else set()
+    return ["hybrid" if i in whole or not section.has("sliding_window") else "hybrid_sliding" for i in range(count)]
+
+
+def _plamo2_layers(section: Section, count: int) -> list[str]:
+    """One layer of each `mamba_step` attends, with a window unless `full_attention_idx` names it."""
+    step = section.integer("mamba_step").value or 2
+    listed = section.numbers("full_attention_idx")
+    whole = {int(index) for index in listed.value} if listed.known else set()
+    attends = [i == count - 1 if count <= step // 2 else i % step == step // 2 for i in range(count)]
+    if section.find("mamba_enabled") == ("mamba_enabled", False):
+        attends = [True] * count
+    windowed = ["full_attention" if i in whole else "sliding_attention" for i in range(count)]
+    return [kind if attending else "linear_attention" for kind, attending in zip(windowed, attends, strict=True)]
+
+
+def _plamo2_state(section: Section, kind: str, hidden_size: Value) -> State | str:
+    """A matrix a head in float32; the convolution runs over the input alone."""
+    heads, head = section.width("mamba_num_heads"), section.width("hidden_size_per_head")
+    states, kernel = section.width("mamba_d_state"), section.width("mamba_d_conv")
+    if not (heads.known and head.known and states.known and kernel.known):
+        return "the size of the state is unknown: no mamba_num_heads, hidden_size_per_head, mamba_d_state or mamba_d_conv"
+    inner = heads.value * head.value
+    formula = f"{inner} channels x {kernel.value} + {inner} x {states.value} states in float32"
+    return State(inner * kernel.value, inner * states.value, formula, kernel.value)
+
+
+def _rwkv7_state(section: Section, kind: str, hidden_size: Value) -> State | str:
+    """A square matrix a head in float32, and the last token of attention and of the feed-forward layer."""
+    head = section.width("head_dim", "head_size")
+    if not head.known or not hidden_size.known:
+        return "the size of the state is unknown: no head_dim or hidden_size"
+    formula = f"2 x {hidden_size.value} + {hidden_size.value} x {head.value} in float32"
+    return State(2 * hidden_size.value, hidden_size.value * head.value, formula)
+
+
+def _ernie(group: LayerGroup) -> Encoding | None:
+    """ERNIE 4.5 VL: the last `freq_allocation` pairs turn by time, the others by height and width in turn."""
+    section, head = group.section, group.attention.head_dim
+    time = section.integer("freq_allocation")
+    if head.known and time.known and not section.has("mrope_section") and 0 < time.value < head.value // 2:
+        side = (head.value // 2 - time.value) // 2
+        section = replace(section, raw={**section.raw, "mrope_section": [side, side, time.value]})
+    return rope(RotaryRule("interleaved", arrangement="alternating"))(replace(group, section=section))
+
+
 MINIMAX = at_flags("attn_type_list", "full_attention", "linear_attention")
 SIGLIP = {"vision_config": "siglip_vision_model"}
 
@@ -135,8 +214,65 @@ REMOTE: dict[str, Family] = {
     "bailing_moe": _remote(rope(HALF), "modeling_bailing_moe.py"),
     "bailing_moe_v2": _remote(rope(HALF), "modeling_bailing_moe_v2.py"),
     "phi4mm": _remote(rope(HALF), "modeling_phi4mm.py", pattern=all_windowed),
+    "plamo2": replace(
+        _remote(
+            rope(HALF),
+            "PLaMo 2, read in vLLM's plamo2.py",
+            attention=multi_head(head_dim=("hidden_size_per_head",)),
+            window=("attention_window_size",),
+            pattern=_plamo2_layers,
+            state=_plamo2_state,
+        ),
+        defaults={
+            "rope_theta": 10000.0,
+            "hidden_size_per_head": 128,
+            "attention_window_size": 2048,
+            "mamba_step": 2,
+            "mamba_d_state": 64,
+            "mamba_d_conv": 4,
+            "mamba_num_heads": 64,
+        },
+    ),
+    "plamo3": replace(
+        _remote(
+            rope(RotaryRule("half", local_base=("rope_local_theta",), scales=("full_attention",))),
+            "PLaMo 3, read in vLLM's plamo3.py",
+            pattern=every(("sliding_window_pattern",), None),
+        ),
+        defaults={},
+    ),
+    "rwkv7": _remote(
+        fixed("none", "nowhere", "a recurrence tells order by itself"),
+        "RWKV 7, read in flash-linear-attention's configuration and Peng et al. 2025, arXiv 2503.14456 (from memory)",
+        pattern=by_index(lambda index, count: "linear_attention"),
+        claimed=(),
+        state=_rwkv7_state,
+    ),
+    "hymba": _remote(
+        _hymba,
+        "modeling_hymba.py",
+        attention=_hymba_heads,
+        pattern=_hymba_layers,
+        state=mamba,
+        stateful=("hybrid", "hybrid_sliding"),
+    ),
+    "ernie4_5_moe_vl": replace(
+        _remote(_ernie, "modeling_ernie4_5_vl.py"),
+        parts={"vision_config": "ernie4_5_vl_moe_vision"},
+        defaults={"rope_theta": 500000.0, "freq_allocation": 20},
+    ),
+    "ovis2_5": Family(
+        parts={"llm_config": "qwen3", "text_config": "qwen3"},
+        origin="Ovis 2.5, whose vision tower has not been read",
+    ),
+    "ouro": replace(
+        _remote(rope(HALF), "modeling_ouro.py, read in vLLM's ouro.py"), defaults={"rope_theta": 10000.0, "total_ut_steps": 4}
+    ),
     "internvl_chat": Family(parts={"vision_config": "intern_vit_6b"}, origin="modeling_internvl_chat.py"),
-    "neobert": encoder(rope(RotaryRule("interleaved", fixed_base=10000.0)), "model.py of NeoBERT"),
+    "neobert": replace(
+        encoder(rope(RotaryRule("interleaved", fixed_base=10000.0)), "model.py of NeoBERT", claimed=("max_length",)),
+        defaults={"hidden_size": 768, "num_hidden_layers": 28, "num_attention_heads": 12},
+    ),
     **_alike("deci nemotron-nas", _remote(rope(HALF), "modeling_decilm.py: Llama with heads that differ from layer to layer")),
     "codeshell": _remote(rope(HALF), "modeling_codeshell.py", attention=multi_head(kv_heads=("num_query_groups",))),
     "openelm": _remote(rope(HALF), "modeling_openelm.py", attention=_open_elm_heads, layers=("num_transformer_layers",)),

@@ -60,12 +60,26 @@ def assemble(source: PartSource, top: Section) -> Part:
 
 
 def _without_sharers(section: Section, kinds: list[LayerKind], count: Value) -> list[LayerKind]:
-    """The last layers of Gemma 3n and 4 read the cache of earlier ones (`num_kv_shared_layers`)."""
+    """Layers that keep a cache of their own: the last of Gemma 3n and 4 read that of earlier ones (`num_kv_shared_layers`),
+    and Hymba's read that of the first of their group (`kv_reuse_group`)."""
+    groups = section.raw.get("kv_reuse_group")
+    if isinstance(groups, list) and all(isinstance(group, list) for group in groups):
+        readers = {index for group in groups for index in group[1:] if isinstance(index, int)}
+        kinds = [part for kind in kinds for part in _split(kind, readers)]
     sharing = section.integer("num_kv_shared_layers", least=0)
     if not sharing.known or not sharing.value or not count.known:
         return kinds
     own = [replace(kind, indices=tuple(i for i in kind.indices if i < count.value - sharing.value)) for kind in kinds]
     return [kind for kind in own if kind.indices]
+
+
+def _split(kind: LayerKind, readers: set[int]) -> list[LayerKind]:
+    """A kind of layer in two: those with a cache, and `readers`, which keep at most a state."""
+    own = replace(kind, indices=tuple(i for i in kind.indices if i not in readers))
+    others = replace(kind, indices=tuple(i for i in kind.indices if i in readers), name=f"{kind.name} (shared)")
+    nothing = Value(0, "family", "reads the cache of an earlier layer")
+    others = replace(others, attention=replace(others.attention, cached_width=nothing))
+    return [each for each in (own, others) if each.indices]
 
 
 def _once_a_pass(section: Section, kind: LayerKind) -> LayerKind:
