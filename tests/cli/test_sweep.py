@@ -73,7 +73,7 @@ def test_shares_of_a_sweep_together_are_the_sweep(tmp_path: Path) -> None:
         (("--encoding", "no_such_module:X"), "encoding: expected module:object or file.py:object that can be imported"),
         (("--study", "breadth"), "study: expected one of lengths, extension, probe"),
         (("--seeds", "0"), "seeds: expected an integer of at least 1"),
-        (("--quick", "--full"), "--quick, --full: expected one of them"),
+        (("--quick", "--full"), "--quick, --full, --family: expected one of them"),
         (("--engine", "slurm"), "--engine: expected one of local, dask, ray"),
         (("--address", "tcp://x"), "--address: expected an engine that has one"),
         (("--shard", "3/2"), "--shard: expected i/n"),
@@ -162,3 +162,15 @@ def test_a_cluster_that_does_not_answer_is_one_line(tmp_path: Path, monkeypatch:
     done = sweep(*TINY, "--engine", "dask", "--address", "tcp://127.0.0.1:1", "--out", tmp_path)
     assert done.exit_code == 2
     assert "--address: expected a dask scheduler that answers" in done.stderr
+
+
+def test_families_are_named_and_stand_alone() -> None:
+    for words, said in (
+        (("--family", "recents"), 'did you mean "recent"?'),
+        (("--family", "recent", "--quick"), "expected one of them"),
+        (("--measured",), "expected a --family"),
+        (("--family", "states", "--measured"), "which were kept"),
+    ):
+        refused = sweep(*words)
+        assert refused.exit_code == 2
+        assert said in refused.stderr, words

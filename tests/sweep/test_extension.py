@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from ordinate.frequencies import DynamicNTK, Linear, NTKAware, YaRN
-from ordinate.position import Rotary
+from ordinate.position import NoPosition, Rotary
 from ordinate.sweep import extension
 from ordinate.sweep.beta_fast import beta_fast_warning, fitting_beta_fast
 from ordinate.sweep.cell import Cell
@@ -54,3 +54,22 @@ def test_a_stretched_model_leaves_the_trained_one_alone_and_learns_when_tuned(mo
     assert stretched["interpolation"]["zero_shot"] < 0.5  # every distance looks half as far
     gained = [one["fine_tuned"] - one["zero_shot"] for one in stretched.values()]
     assert max(gained) > 0.1
+
+
+def test_a_dropped_rotation_is_gone_and_training_on_at_the_trained_length_recovers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    cell = Cell("flip-flop", "rope", 0, study="extension", train_length=16, test_lengths=(16, 32), dim=32, heads=2, steps=100)
+    task = make_task("flip-flop", 16, 32)
+    trained = train(cell, task, 3e-3)
+    monkeypatch.setattr(extension, "FINE_TUNED_SHARE", 0.6)
+    monkeypatch.setattr(extension, "scalings", lambda factor, context: {"none": None})
+    lengths = []
+    real = extension.fit
+    monkeypatch.setattr(extension, "fit", lambda *a, **s: lengths.append(s["length"]) or real(*a, **s))
+    found = extend(trained, cell, task)
+    dropped = found["extended"]["32"]["dropped"]
+    assert set(dropped) == {"zero_shot", "fine_tuned"}
+    assert lengths == [16, 32]  # dropping trains on at the trained length, a scaling at the longer one
+    assert found["dropped_at_train_length"] > dropped["zero_shot"]
+    assert all(type(one) is not NoPosition for one in trained.model.encodings)

@@ -7,8 +7,8 @@ from collections import Counter
 import pytest
 
 from ordinate.errors import ArgumentError
-from ordinate.sweep.encodings import ENCODINGS
-from ordinate.sweep.presets import DEFAULT, FULL, QUICK
+from ordinate.sweep.encodings import ENCODINGS, entry
+from ordinate.sweep.presets import DEFAULT, FAMILIES, FULL, QUICK
 from ordinate.sweep.tasks import TASKS
 
 
@@ -51,3 +51,13 @@ def test_nothing_to_do_is_refused() -> None:
         QUICK.but(encodings=("rope", "rope")).cells()
     with pytest.raises(ArgumentError, match="tasks: expected at least one"):
         QUICK.but(tasks=()).cells()
+
+
+def test_families_are_made_of_known_tasks_and_encodings_and_each_has_three_seeds() -> None:
+    for name, preset in FAMILIES.items():
+        cells = preset.cells("0")
+        assert preset.name == name
+        assert {cell.seed for cell in cells} == {0, 1, 2}
+        assert {cell.task for cell in cells} <= set(TASKS)
+        assert all(entry(cell.encoding).name == cell.encoding for cell in cells)
+    assert {cell.study for cell in FAMILIES["drop"].cells("0")} == {"extension"}

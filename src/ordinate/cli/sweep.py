@@ -21,6 +21,9 @@ __all__ = ["sweep"]
 
 def sweep(
     quick: Annotated[bool, typer.Option("--quick", help="Lookup and k-back alone: under 3 minutes on 2 cores.")] = False,
+    family: Annotated[
+        str | None, typer.Option("--family", metavar="NAME", help="What papers of 2025 and 2026 claim: recent, states or drop.")
+    ] = None,
     full: Annotated[bool, typer.Option("--full", help="All tasks and studies, 4 layers, 5 seeds: for a cluster.")] = False,
     task: Annotated[list[str] | None, typer.Option("--task", metavar="NAME", help="Only this task; repeat it.")] = None,
     encoding: Annotated[
@@ -54,6 +57,9 @@ def sweep(
         typer.Option("--template", metavar="NAME", help="Print a class to start from: adds, rotates, biases, scores."),
     ] = None,
     shard: Annotated[str | None, typer.Option("--shard", metavar="I/N", help="Run only the I-th of N shares.")] = None,
+    measured: Annotated[
+        bool, typer.Option("--measured", help="Run nothing; the dated tables of --family that travel with the package.")
+    ] = False,
     show: Annotated[bool, typer.Option("--show", help="Run nothing; tables of all results in DIR.")] = False,
     as_json: AsJson = False,
     csv: Annotated[Path | None, typer.Option("--csv", metavar="FILE", help="Also write the tables as CSV.")] = None,
@@ -65,10 +71,14 @@ def sweep(
     """
     from ordinate.cli.numbers import token_count
     from ordinate.errors import ArgumentError
-    from ordinate.sweep.presets import DEFAULT, FULL, QUICK
-    from ordinate.sweep.store import Store
+    from ordinate.sweep.presets import DEFAULT, FAMILIES, FULL, QUICK
+    from ordinate.sweep.store import Store, travelling_records
 
     trained = None if length is None else token_count(length, "--length")
+    if family is not None:
+        from ordinate.arguments import check_choice
+
+        check_choice("--family", family, FAMILIES)
     if template is not None:
         from ordinate.arguments import check_choice
         from ordinate.cli.tables import emit
@@ -76,15 +86,20 @@ def sweep(
 
         emit(TEMPLATES[check_choice("--template", template, TEMPLATES)])
         return
-    if quick and full:
-        raise ArgumentError("--quick, --full", expected="one of them", got="both", hint="leave one out")
+    if quick + full + (family is not None) > 1:
+        raise ArgumentError("--quick, --full, --family", expected="one of them", got="several", hint="leave the others out")
     store = Store(out)
-    if show:
+    if measured:
+        if family is None:
+            raise ArgumentError("--measured", expected="a --family", got="none", hint=f"one of {', '.join(FAMILIES)}")
+        source, records = travelling_records(family)
+        typer.echo(f"measured: {source}", err=True)
+    elif show:
         records = store.read()
         if not records:
             raise ArgumentError("--out", expected="a folder with results", got=str(out), hint="run `ordinate sweep` first")
     else:
-        preset = (QUICK if quick else FULL if full else DEFAULT).but(
+        preset = (FAMILIES[family] if family else QUICK if quick else FULL if full else DEFAULT).but(
             tasks=_names(task),
             encodings=_names(encoding),
             studies=_names(study),

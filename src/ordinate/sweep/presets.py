@@ -15,14 +15,14 @@ from ordinate.arguments import check_integer, did_you_mean
 from ordinate.errors import ArgumentError
 from ordinate.sweep.cell import STUDIES, Cell
 
-__all__ = ["DEFAULT", "FULL", "QUICK", "Preset"]
+__all__ = ["DEFAULT", "FAMILIES", "FULL", "QUICK", "Preset"]
 
 _EIGHT = ("none", "sinusoidal", "learned", "shaw", "alibi", "rope", "xpos", "kerple")
 _ALL = (
     "none", "none-temperature", "sinusoidal", "learned", "shaw", "music", "t5", "alibi", "rope", "p-rope", "random-rope",
-    "xpos", "kerple", "fire",
+    "xpos", "kerple", "fire", "clipped-rope", "path-fox",
 )  # fmt: skip
-_EASY, _HARD = ("lookup", "k-back", "induction"), ("copy", "reverse", "sort")
+_EASY, _HARD = ("lookup", "k-back", "induction", "flip-flop"), ("copy", "reverse", "sort", "states")
 
 
 @dataclass(frozen=True)
@@ -149,3 +149,25 @@ FULL = Preset(
     tested_rows=128,
 )
 """Everything, on four layers; days on a laptop, so meant for `--shard` and clusters."""
+
+FAMILIES: Mapping[str, Preset] = {
+    "recent": Preset(
+        "recent",
+        ("flip-flop", "k-back", "lookup"),
+        encodings=(
+            *("none", "alibi", "rope", "clipped-rope", "grape", "path-integral"),
+            *("forget-gates", "path", "path-fox", "selective-rotary", "repo"),
+        ),
+        train_lengths=(32,),
+    ),
+    "states": Preset(
+        "states",
+        ("states",),
+        encodings=("none", "alibi", "rope", "forget-gates", "path", "path-fox"),
+        train_lengths=(16,),
+        usual_steps=1500,
+        learning_rates=(1e-2,),
+    ),
+    "drop": Preset("drop", ("text",), studies=("extension",)),
+}
+"""Claims of 2025 and 2026 at sweep size: length generalisation of PaTH, FoX, GRAPE and clipped RoPE; state tracking; DroPE."""

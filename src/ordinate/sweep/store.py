@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from ordinate.errors import ArgumentError, DataError, OutputError
 from ordinate.sweep.cell import FORMAT, STUDIES, Cell
 from ordinate.sweep.encodings import ENCODINGS
 
-__all__ = ["Store"]
+__all__ = ["Store", "travelling_records"]
 
 
 class Store:
@@ -80,6 +81,18 @@ class Store:
 
     def _paths(self) -> Iterator[Path]:
         return iter(sorted(self.folder.glob("*.json"))) if self.folder.is_dir() else iter(())
+
+
+def travelling_records(family: str) -> tuple[str, list[dict[str, Any]]]:
+    """A family of cells as it was measured and travels with the package: where and when, and the records, without losses.
+
+    Raises:
+        ArgumentError: nothing was kept of this family.
+    """
+    kept = json.loads(resources.files("ordinate.sweep").joinpath("measured_families.json").read_text(encoding="utf-8"))
+    if family not in kept:
+        raise ArgumentError("--family", expected=f"one of {', '.join(kept)}, which were kept", got=family)
+    return kept[family]["source"], kept[family]["records"]
 
 
 def _place(record: dict[str, Any]) -> tuple[Any, ...]:

@@ -236,6 +236,15 @@ class PairRotation:
             raise ArgumentError("impl", expected="'auto', 'reference', 'blocked', 'numba' or 'compiled'", got=impl)
         return reference_rotation(x, *self.tables, self.layout, self.start, out)
 
+    def few_tokens(self, query: Tensor, key: Tensor) -> tuple[Tensor, Tensor] | None:
+        """Both turned, two tensors of one class on a CPU; None where they are not few, or something is in the way."""
+        if not (0 < query.numel() <= FEW_ELEMENTS and 0 < key.numel() <= FEW_ELEMENTS) or self._obstacle(query) is not None:
+            return None
+        few = self._few_tables()
+        if not few[0].numel():
+            return None
+        return _rotate_few_tokens(query, few, self.start, None), _rotate_few_tokens(key, few, self.start, None)
+
     def _few_tables(self) -> tuple[Tensor, ...]:
         if self._few is None:
             self._few = _spread_tables(*self.tables, self.layout)
@@ -586,6 +595,10 @@ def common_dtype(query: Tensor, key: Tensor) -> torch.dtype:
 def turn_both(turn: PairRotation, query: Tensor, key: Tensor, in_place: bool = False) -> tuple[Tensor, Tensor]:
     """Queries and keys turned by one rotation, made in the wider of their working dtypes."""
     turn_key = turn
+    if key.dtype is query.dtype and not in_place and type(key) is type(query) and key.is_cpu and query.is_cpu:
+        turned = turn.few_tokens(query, key)  # what the two have in common is looked at once
+        if turned is not None:
+            return turned
     if key.dtype is not query.dtype:
         turn, turn_key = turn.to(working_dtype(query)), turn.to(working_dtype(key))
     return turn(query, query if in_place else None), turn_key(key, key if in_place else None)
