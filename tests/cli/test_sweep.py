@@ -164,6 +164,18 @@ def test_a_cluster_that_does_not_answer_is_one_line(tmp_path: Path, monkeypatch:
     assert "--address: expected a dask scheduler that answers" in done.stderr
 
 
+def test_what_was_measured_of_a_family_travels_with_the_package() -> None:
+    told = sweep("--family", "recent", "--measured")
+    assert told.exit_code == 0, told.stderr
+    assert "measured: `ordinate sweep --family recent`, seeds 0 to 2, finished 2026-" in told.stderr
+    assert "flip-flop, accuracy (more is better, chance 0.50), trained at 32" in told.stdout.replace("\n", " ")
+    (table,) = json.loads(sweep("--family", "recent", "--measured", "--json").stdout)["tables"]
+    assert {"alibi", "rope", "clipped-rope", "grape", "forget-gates", "path"} <= {
+        line["encoding"] for line in table["encodings"]
+    }
+    assert all(point["cut"]["seeds"] == 3 for line in table["encodings"] for point in line["lengths"].values())
+
+
 def test_families_are_named_and_stand_alone() -> None:
     for words, said in (
         (("--family", "recents"), 'did you mean "recent"?'),

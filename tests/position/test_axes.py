@@ -270,3 +270,30 @@ def test_text_on_every_axis_is_the_same_number_thrice():
 def test_what_is_no_grid_or_part_is_refused_in_words(call, error, words):
     with pytest.raises(error, match=re.escape(words)):
         call()
+
+
+@pytest.mark.parametrize(("height", "width", "alpha"), [(3, 4, 0.5), (5, 5, 1.0), (2, 7, 0.0), (1, 1, 0.5)])
+def test_patches_on_a_circle_are_as_far_from_every_token_of_text_and_stand_as_the_authors_put_them(height, width, alpha):
+    found = indices.circle(height, width, radius=10, alpha=alpha)
+    text = torch.arange(5.0, dtype=torch.float64)[:, None].expand(-1, 3)
+    apart = torch.cdist(text, found)
+    torch.testing.assert_close(apart, apart[:, :1].expand_as(apart))
+    # their steps: move to the middle, angle by arctangent stretched to the whole turn, mixed with the order, then a plane
+    row, column = torch.meshgrid(torch.arange(height).double(), torch.arange(width).double(), indexing="ij")
+    row, column = row - row.amax() / 2, column - column.amax() / 2
+    angle = torch.atan2(row, column)
+    span = angle.max() - angle.min()
+    angle = (angle - angle.min()) / span * 2 * math.pi if span > 0 else angle
+    order = torch.arange(height * width).double().reshape(height, width) / (height * width) * 2 * math.pi
+    angle = (alpha * angle + (1 - alpha) * order).flatten()
+    normal = torch.ones(3, dtype=torch.float64) / math.sqrt(3)
+    first = torch.stack((-normal[1], normal[0], torch.tensor(0.0))) / torch.linalg.norm(normal[:2])
+    second = torch.linalg.cross(normal, first)
+    expected = 10 * (angle.cos()[:, None] * first + angle.sin()[:, None] * second)  # column, row, time
+    torch.testing.assert_close(found, expected.flip(-1))
+
+
+def test_a_circle_has_a_radius_and_a_share() -> None:
+    for settings in ({"radius": 0.0}, {"alpha": 1.5}):
+        with pytest.raises(ArgumentError, match=next(iter(settings))):
+            indices.circle(2, 2, **settings)

@@ -17,13 +17,14 @@ from typing import Literal, NamedTuple, get_args
 import torch
 from torch import Tensor
 
-from ordinate.arguments import check_integer
+from ordinate.arguments import check_integer, check_number
 from ordinate.errors import ArgumentError, ArgumentTypeError, ShapeError
 from ordinate.shapes import check_shape
 
 __all__ = [
     "Coordinates",
     "Grid",
+    "circle",
     "following",
     "grid",
     "multimodal",
@@ -217,6 +218,49 @@ def text_and_image(
     middle = torch.tensor([0, -(-height // 2), -(-width // 2)], device=device)
     prompt = torch.arange(text, device=device) + max(height // 2, width // 2)
     return torch.cat((on_every_axis(prompt, 3), patches - middle))
+
+
+def circle(
+    height: int, width: int, *, radius: float = 10.0, alpha: float = 0.5, device: torch.device | str | None = None
+) -> Tensor:
+    """Places (time, row, column) of an image's patches on a circle around the line of text, which runs along (1, 1, 1).
+
+    Every text token is as far from one patch as from another; the circle tells patches apart. The angle of a patch is alpha
+    times that of its place as seen from the middle, stretched to the whole turn, plus (1 - alpha) times its share of the
+    row-major order. Add the number of the text token that the image stands at: `positions = n + circle(h, w)`.
+
+    Args:
+        height, width: patches.
+        radius: of the circle, in positions.
+        alpha: between 0, the order alone, and 1, the place alone.
+        device: where the result lives.
+
+    Returns:
+        float64 [height * width, 3].
+
+    Raises:
+        ArgumentError: a size below 1, a radius that is not positive, alpha outside of 0 to 1.
+
+    Source: Wang et al. 2025, arXiv 2505.16416 (Circle-RoPE), whose layers may also take turns with M-RoPE's grid; read in the
+    authors' config at commit 899b24a of lose4578/CircleRoPE, and in JJJYmmm/Multimodal-RoPEs at commit 1c8ae64.
+
+    >>> (7 + circle(2, 3)).sum(-1)  # the same height along the line of text as token 7
+    tensor([21., 21., 21., 21., 21., 21.], dtype=torch.float64)
+    """
+    _check_sides("circle", (height, width))
+    check_number("radius", radius, above=0)
+    check_number("alpha", alpha, minimum=0, maximum=1)
+    row, column = grid(height, width, device=device).double().unbind(-1)
+    seen = torch.atan2(row - (height - 1) / 2, column - (width - 1) / 2)
+    spread = seen.max() - seen.min()
+    seen = torch.where(spread > 0, (seen - seen.min()) / spread.clamp_min(1e-300) * 2 * math.pi, seen)
+    order = torch.arange(height * width, dtype=torch.float64, device=device) / (height * width) * 2 * math.pi
+    angle = alpha * seen + (1 - alpha) * order
+    across, along = radius * angle.cos(), radius * angle.sin()
+    # (column, row, time) = across (-1, 1, 0) / sqrt(2) + along (1, 1, -2) / -sqrt(6): both at right angles to (1, 1, 1)
+    by_column = -across / math.sqrt(2) - along / math.sqrt(6)
+    by_row = across / math.sqrt(2) - along / math.sqrt(6)
+    return torch.stack((2 * along / math.sqrt(6), by_row, by_column), dim=-1)
 
 
 def following(positions: Tensor) -> Tensor:

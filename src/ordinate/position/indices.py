@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from ordinate.errors import ArgumentError, ArgumentTypeError, ShapeError
-from ordinate.position.axes import Grid, following, grid, multimodal, on_every_axis, padded, text_and_image
+from ordinate.position.axes import Grid, circle, following, grid, multimodal, on_every_axis, padded, text_and_image
 from ordinate.position.base import values_at_hand
 from ordinate.position.index_orders import in_cache, randomised, shard, unshard
 from ordinate.position.token_families import TOKEN_FAMILIES, TokenFamily, from_tokens
@@ -28,6 +28,7 @@ __all__ = [
     "appended",
     "check_axis_positions",
     "check_positions",
+    "circle",
     "consecutive",
     "documents",
     "following",
