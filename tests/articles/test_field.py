@@ -102,20 +102,18 @@ def test_f3_says_what_dropping_saves_and_costs() -> None:
     assert holds(none=3.55) == [True, True, False, True]
 
 
-def f4(random: float, rewired: float, *, real: bool = True, memory: float = 9.0) -> Verdict:
-    def contrast(other: str, p: float) -> Contrast:
-        return Contrast(other, memory, 8.0, 1.0, 0.5, 1.5, 1.0, p, p, "not different")
+def test_f4_says_which_nulls_differ_and_judges_neither_paper() -> None:
+    def measured(random: float, rewired: float, memory: float = 9.0) -> Measurement:
+        def contrast(other: str, p: float) -> Contrast:
+            return Contrast(other, memory, 8.0, 1.0, 0.5, 1.5, 1.0, p, p, "not different")
 
-    scores = {"wiring": (memory, memory + 0.1), "random": (8.0, 8.1), "rewired": (8.0, 8.1)}
-    compared = Control(
-        "a fly", "memory", "capacity", True, 10, scores, (contrast("random", random), contrast("rewired", rewired)), {}, 1.0
-    )
-    return verdict(f4_wiring.wiring(compared, real=real))
+        scores = {"wiring": (memory, memory + 0.1), "random": (8.0, 8.1), "rewired": (8.0, 8.1)}
+        contrasts = (contrast("random", random), contrast("rewired", rewired))
+        compared = Control("a fly", "memory", "capacity", True, 10, scores, contrasts, {}, 1.0)
+        return f4_wiring.wiring(compared, real=True)
 
-
-def test_f4_a_rewiring_that_differs_refutes_it_and_a_drawn_connectome_says_nothing() -> None:
-    assert f4(0.01, 0.6) is Verdict.REPRODUCED
-    assert f4(0.01, 0.02) is Verdict.REFUTED
-    assert f4(0.5, 0.6) is Verdict.REFUTED
-    assert f4(0.01, 0.6, real=False) is Verdict.NOT_TESTABLE
-    assert f4(0.01, 0.6, memory=0.1) is Verdict.NOT_TESTABLE
+    assert [check.holds for check in measured(0.01, 0.6).checks] == [True, True, True, True]
+    assert [check.holds for check in measured(0.5, 0.02, memory=0.1).checks] == [False, False, False, True]
+    assert "shows the degrees" in measured(0.01, 0.6).meaning[Verdict.NOT_TESTABLE]
+    assert "more than degrees" in measured(0.01, 0.01).meaning[Verdict.NOT_TESTABLE]
+    assert verdict(measured(0.01, 0.6)) is Verdict.NOT_TESTABLE

@@ -7,6 +7,7 @@ scores of the first layer split exactly into the article's four terms, projectio
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -49,7 +50,7 @@ def trained_and_fresh(cell: Cell) -> tuple[SweepDecoder, SweepDecoder, Task, Ten
 @torch.no_grad()
 def four_terms_of(model: SweepDecoder, tokens: Tensor) -> Tensor:
     """The terms of the first layer's scores, float64 [4, B, H, T, T], in the order of `TERMS`; they add up to the scores."""
-    block: torch.nn.Module = model.blocks[0]
+    block: Any = model.blocks[0]
     content = model.embedding(tokens).double() * math.sqrt(model.dim)
     place = model.encodings[0].encode(torch.arange(tokens.shape[1]), dtype=torch.float64).expand_as(content)
     norm, weight = block.norm_attention, block.to_heads.weight.double()

@@ -53,7 +53,8 @@ class Look:
 
 def measure(inputs: Inputs) -> Measurement:
     """Claim A6 on a short training, or with --full on one eight times as long."""
-    before, after = [], []
+    before: list[Look] = []
+    after: list[Look] = []
     for seed in inputs.seeds:
         cell = sinusoid_cell("k-back", seed, inputs)
         trained, fresh, task, tokens = trained_and_fresh(cell)

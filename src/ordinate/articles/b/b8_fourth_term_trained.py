@@ -39,7 +39,7 @@ def measure(inputs: Inputs) -> Measurement:
     results = {}
     for task, name in _TASKS.items():
         trained, fresh, _, tokens = trained_and_fresh(sinusoid_cell(task, inputs.seeds[0], inputs))
-        results[name] = tuple(shares(four_terms_of(model, tokens)).tolist() for model in (fresh, trained))
+        results[name] = (shares(four_terms_of(fresh, tokens)).tolist(), shares(four_terms_of(trained, tokens)).tolist())
     return fourth_term(results)
 
 

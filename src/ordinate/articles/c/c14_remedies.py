@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from statistics import fmean
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -150,7 +151,7 @@ def _holds(chunk: Tensor, answers: Tensor, questions: Tensor, vocabulary: int) -
 
 def _searched(model: SweepDecoder, hay: Tensor, questions: Tensor, size: int) -> Tensor:
     """The `size` tokens of each row that its questions' first-layer queries score highest, in their order; no positions."""
-    block: torch.nn.Module = model.blocks[0]
+    block: Any = model.blocks[0]
     heads = [
         block.to_heads(block.norm_attention(model.embedding(tokens) * math.sqrt(model.dim))).unflatten(-1, (3, model.heads, -1))
         for tokens in (questions, hay)
