@@ -30,6 +30,7 @@ from ordinate.inspection import inspect_config
 from ordinate.logic import Circuit
 from ordinate.position import MultimodalRotary, Sinusoidal, T5Bias, indices
 from ordinate.reservoir import Connectome, laterality
+from tests.external import CASES
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 DRIVER = shutil.which("chromedriver")
@@ -207,7 +208,14 @@ def check_circuit(page: Any, state: dict[str, Any]) -> None:
     bits = np.array([state["bits"]], bool)
     close(values["scores"], circuit.evaluate(bits)[0] * circuit.tau)
     assert values["answer"] == circuit.predict(bits)[0]
-    assert values["signals"] == circuit.signals(bits)[0].astype(int).tolist()
+    signals = circuit.signals(bits)[0].astype(int).tolist()
+    assert values["signals"] == signals
+    drawn = page.execute_script(
+        "return [...document.querySelectorAll('.wiring circle')].map((e) => +e.classList.contains('on'))"
+    )
+    assert drawn == signals
+    answer = page.find_elements("css selector", ".wiring text.answer")
+    assert [one.text for one in answer] == [str(circuit.predict(bits)[0])]
 
 
 def check_reservoir(page: Any, state: dict[str, Any]) -> None:
@@ -290,6 +298,26 @@ def test_a_dropped_config_is_read_as_the_package_reads_it(page: Any, tmp_path: P
         read, known = page.execute_script("return window.explore.models")[0], facts(inspect_config(config))
         assert (read["claimed"], read["cache"]) == (known["claimed"], known["cache"]), name
         page.execute_script("document.getElementById('file').value = ''; document.getElementById('message').textContent = ''")
+
+
+DROP = """
+const [name, text] = arguments, transfer = new DataTransfer();
+transfer.items.add(new File([text], name));
+for (const kind of ["dragover", "drop"]) document.body.dispatchEvent(new DragEvent(kind, { dataTransfer: transfer, bubbles: true, cancelable: true }));
+"""  # noqa: E501 (a script of the page)
+
+
+@pytest.mark.parametrize("name", ["Qwen3-8B", "Meta-Llama-3.1-8B"])
+def test_a_whole_config_is_dropped_on_the_page(page: Any, name: str) -> None:
+    path = CASES / "configs" / f"{name}.json"
+    page.execute_script(DROP, path.name, path.read_text(encoding="utf-8"))
+    page.execute_async_script("const done = arguments[0]; setTimeout(done, 150)")
+    assert page.find_element("id", "message").text == f"{path.name} is read."
+    known = inspect_config(path)
+    read = page.execute_script("return window.explore.models")[0]
+    assert (read["claimed"], read["cache"]) == (known.contexts.claimed.value, facts(known)["cache"])
+    turn = next(layer.rotation for layer in known.layers if layer.rotation is not None)
+    close(shown(page, "frequencies")["after"], turn.inverse_frequencies(known.contexts.claimed.value))
 
 
 def test_a_gguf_header_is_read_as_the_package_reads_it(page: Any, tmp_path: Path) -> None:

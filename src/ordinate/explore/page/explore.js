@@ -220,6 +220,31 @@ function readGguf(buffer, name) {
 // ---------------------------------------------------------------- drawing
 
 const SVG = "http://www.w3.org/2000/svg";
+// Where each signal of the circuit stands: pixels, gates by level and near what they read, digits.
+function placed(circuit, width, height) {
+  const level = Array(circuit.num_inputs).fill(0), middle = Array.from(level, (_, i) => (i + 0.5) / circuit.num_inputs);
+  circuit.tables.forEach((_, node) => { const [a, b] = [circuit.a[node], circuit.b[node]]; level.push(1 + Math.max(level[a], level[b])); middle.push((middle[a] + middle[b]) / 2); });
+  const top = Math.max(...level) + 1, x = (n) => 8 + (n * (width - 40)) / top, places = [];
+  for (let n = 0; n < top; n++) {
+    const here = level.flatMap((l, i) => (l === n ? [i] : [])).sort((i, j) => middle[i] - middle[j]);
+    here.forEach((i, rank) => { places[i] = [x(n), ((rank + 0.5) * height) / here.length]; });
+  }
+  return { places, digits: circuit.labels.map((_, c) => [x(top), ((c + 0.5) * height) / circuit.labels.length]) };
+}
+
+// The circuit as a drawing: a wire is lit where the signal it carries is 1, and so is a vote that counts.
+function wiring(v) {
+  const circuit = DATA.circuit, [width, height] = [480, 440], { places, digits } = placed(circuit, width, height), wires = ["", ""];
+  const wire = (from, to, on) => { wires[Number(on)] += `M${from.map((n) => n.toFixed(1))}L${to.map((n) => n.toFixed(1))}`; };
+  circuit.tables.forEach((_, node) => [circuit.a[node], circuit.b[node]].forEach((from) => wire(places[from], places[circuit.num_inputs + node], v.signals[from])));
+  circuit.votes.forEach(([who], c) => who.forEach((from) => { if (v.signals[from]) wire(places[from], digits[c], 1); }));
+  const lit = v.signals.slice(circuit.num_inputs).filter(Boolean).length;
+  return element("svg", { viewBox: `0 0 ${width} ${height}`, class: "wiring", role: "img", "aria-label": `${lit} of ${circuit.tables.length} gates are lit; the answer is ${circuit.labels[v.answer]}` },
+    element("path", { d: wires[0], class: "off" }), element("path", { d: wires[1], class: "on" }),
+    ...places.map(([x, y], i) => element("circle", { cx: x, cy: y, r: i < circuit.num_inputs ? 2 : 4, class: `${i < circuit.num_inputs ? "pixel" : "gate"} ${v.signals[i] ? "on" : "off"}` })),
+    ...digits.map(([x, y], c) => element("text", { x: x + 6, y: y + 4, ...(c === v.answer ? { class: "answer" } : {}) }, String(circuit.labels[c]))));
+}
+
 function element(kind, attributes = {}, ...children) {
   const made = ["svg", "path", "line", "text", "circle", "rect", "g"].includes(kind) ? document.createElementNS(SVG, kind) : document.createElement(kind);
   for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
@@ -436,16 +461,15 @@ const panels = [
     } },
 
   { id: "circuit", title: "A classifier of logic gates",
-    text: ["Draw a digit, or take one. Each square below is a gate of two inputs; lit, its output is 1. Gates vote for digits, and the votes are counted. It was grown by the package on 8 by 8 images, gate by gate."],
+    text: ["Draw a digit, or take one. Each dot in the drawing is a gate of two inputs; lit, its output is 1. Gates vote for digits, and the votes are counted. It was grown by the package on 8 by 8 images, gate by gate."],
     controls: [choice("sample", "Take a test image", ["none", ...DATA.circuit.samples.map((_, i) => String(i))], FIRST)],
     values: () => compute.circuit(DATA.circuit, state.bits),
     draw(v) {
       const pad = element("div", { class: "pad", role: "group", "aria-label": "Drawing, 8 by 8; arrow keys move, space draws" });
       state.bits.forEach((bit, i) => pad.append(element("button", { type: "button", role: "switch", "aria-checked": String(Boolean(bit)), "aria-label": `row ${Math.floor(i / 8) + 1}, column ${(i % 8) + 1}`, "data-pixel": i, tabindex: i === state.pixel ? 0 : -1 })));
-      const gates = element("div", { class: "cells", role: "img", "aria-label": `${v.signals.slice(DATA.circuit.num_inputs).filter(Boolean).length} of ${DATA.circuit.tables.length} gates are lit` }, ...v.signals.slice(DATA.circuit.num_inputs).map((on) => element("i", on ? { class: "on" } : {})));
       const clear = element("button", { type: "button", id: "clear" }, "Clear");
       return [element("p", {}, `It reads ${DATA.circuit.labels[v.answer]}. ${(DATA.circuit.accuracy * 100).toFixed(1)} % of the test images are read right.`),
-        element("div", { class: "charts" }, element("div", {}, pad, element("p", {}, clear)), figure(`${DATA.circuit.tables.length} gates.`, gates),
+        element("div", { class: "charts" }, element("div", {}, pad, element("p", {}, clear)), figure(`Pixels at the left, ${DATA.circuit.tables.length} gates by level, digits at the right; what is 1 is lit.`, wiring(v)),
           figure("Votes.", table(["digit", "votes"], v.scores.map((score, c) => [DATA.circuit.labels[c], short(score)]), v.answer)))];
     } },
 
