@@ -104,6 +104,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--epochs", type=int, default=40)
     parser.add_argument("--learned", action="store_true", help="learned wiring, eight candidates an input")
+    parser.add_argument("--grown", action="store_true", help="circuits grown gate by gate beside them")
     parser.add_argument("--figure", type=Path)
     asked = parser.parse_args()
     known = digits(asked.data)
@@ -114,7 +115,7 @@ def main() -> None:
             for seed in range(1 if asked.quick else asked.seeds):
                 rows.append(measured(k, widths, known, seed, 10 if asked.quick else asked.epochs, asked.learned))
                 print(f"k={k} {widths} seed {seed}: {rows[-1]['test']:.2%}", file=sys.stderr)
-    for gates in GROWN[: 1 if asked.quick else None]:
+    for gates in GROWN[: 1 if asked.quick else None] if asked.grown else ():
         for seed in range(1 if asked.quick else asked.seeds):
             rows.append(grown(gates, known, seed))
             print(f"grown {gates} seed {seed}: {rows[-1]['test']:.2%}", file=sys.stderr)
