@@ -152,9 +152,9 @@ def _picture(looks: Looks) -> Figure:
     with canvas(6, height=1.7) as (figure, axes):
         for panel, title, values in zip(axes, titles, (looks.image, *looks.weights), strict=True):
             extent = (0, 8, 8, 0)
-            panel.imshow(looks.image, cmap="gray_r", extent=extent)
+            panel.imshow(looks.image.numpy(), cmap="gray_r", extent=extent)
             if title != "the image":
-                panel.imshow(values, cmap="cividis", alpha=0.75, extent=extent, vmin=0)
+                panel.imshow(values.numpy(), cmap="cividis", alpha=0.75, extent=extent, vmin=0)
             panel.set_title(title, fontsize=8)
             panel.set_xticks([])
             panel.set_yticks([])
