@@ -28,7 +28,7 @@ def import_(
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Where the circuit goes (JSON).")],
     classes: Annotated[
         int | None,
-        typer.Option("--classes", metavar="N,N,...", help="Classes that the outputs share; a state dict does not say it."),
+        typer.Option("--classes", metavar="N", help="Classes that the outputs share; a state dict does not say it."),
     ] = None,
     tau: Annotated[float, typer.Option("--tau", metavar="X", help="Temperature of the sums.")] = 1.0,
     beta: Annotated[
