@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import json
 import math
@@ -12,7 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ordinate.errors import OrdinateError
-from ordinate.inspection import inspect_config
+from ordinate.inspection import extend, inspect_config, inspect_document
+from ordinate.inspection.files import Document
 from ordinate.inspection.records import Inspection
 from tests.external import CONFIGS
 
@@ -202,3 +204,17 @@ def test_a_divisor_that_makes_a_frequency_infinite_is_named() -> None:
     turn = inspection.layers[0].rotation
     assert turn is not None
     assert turn.inverse_frequencies(8192) is None
+
+
+def test_numbers_past_every_scale_are_answered_not_raised() -> None:
+    base = {"model_type": "llama", "hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 2}
+    base |= {"max_position_embeddings": 131072, "rope_theta": 5e5}
+    llama3 = {"rope_type": "llama3", "low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 8192}
+    yarn = {"rope_type": "yarn", "factor": 1e308, "original_max_position_embeddings": 8192}
+    wide = {"model_type": "hymba", "hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 2, "mamba_expand": 1e308}
+    for told in ({**base, "rope_scaling": {**llama3, "factor": 1e-308}}, {**base, "rope_scaling": yarn}, wide):
+        document = Document("config.json", None, config=told, text=json.dumps(told))
+        inspection = inspect_document(document)
+        json.dumps(inspection.to_dict(), allow_nan=False)
+        with contextlib.suppress(OrdinateError):
+            json.dumps(extend(document, inspection, 10**6).to_dict(), allow_nan=False)

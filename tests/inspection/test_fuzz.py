@@ -22,6 +22,17 @@ from ordinate.inspection.gguf_header import read_header
 from tests.external import CASES
 
 CONFIGS = [json.loads(path.read_text(encoding="utf-8")) for path in sorted((CASES / "configs").glob("*.json"))]
+CONFIGS += [
+    {"_class_name": "FluxTransformer2DModel", "axes_dims_rope": [16, 56, 56], "num_layers": 2, "attention_head_dim": 128},
+    {"_class_name": "CosmosTransformer3DModel", "rope_scale": [2.0, 1.0, 1.0], "num_attention_heads": 16},
+    {"model_type": "hymba", "hidden_size": 1600, "num_attention_heads": 25, "num_hidden_layers": 4, "kv_reuse_group": [[1, 2]]}
+    | {"rope": True, "rope_type": "ntk", "rope_theta": 1e4, "orig_max_position_embeddings": 2048, "mamba_expand": 2},
+    {"model_type": "dots3_note_text", "per_layer_config": {"2": {"kv_lora_rank": 256, "qk_rope_head_dim": 64}}},
+    {"model_type": "inkling2_loop_text", "loop_layer_index_start": 1, "loop_layer_index_end": 3, "loop_num_passes": 3},
+    {"model_type": "plamo2", "mamba_step": 2, "full_attention_idx": [1], "num_hidden_layers": 4, "hidden_size": 64},
+    {"model_type": "seamless_m4t", "position_embeddings_type": "rotary"},
+    {"model_type": "whisper", "encoder_layers": 2, "decoder_layers": 2, "d_model": 64, "max_source_positions": 1500},
+]
 SECONDS, MEGABYTES = 2.0, 500
 JUNK: list[Any] = [
     *(None, True, False, 0, 1, -1, 2, 3, 7, 2**31, 2**63, 10**30, 1e308, 1e-308, 0.5, -0.5, 1.5, "", "NaN", "inf", "4"),

@@ -513,3 +513,26 @@ def test_what_each_layer_compresses_decides_its_cache() -> None:
         "heavily compressed attention": 512 // 128,
         "compressed sparse attention": (512 + 128) // 4,
     }
+
+
+def test_where_the_unwindowed_layers_of_the_newer_architectures_stand() -> None:
+    # src/models/{cohere2moe,laguna,mellum}.cpp: load_swa_pattern(ml, 4, dense_first) where the file has no pattern
+    windowed = LLAMA | {"attention.sliding_window": 512, "rope.scaling.type": "yarn", "rope.scaling.factor": 4.0}
+    windowed |= {"rope.scaling.original_context_length": 2048}
+    whole = {}
+    for name in ("cohere2moe", "laguna", "mellum"):
+        layers = inspected(name, windowed).layers
+        whole[name] = sorted(i for layer in layers if layer.window_keys.value is None for i in layer.indices)
+    assert whole["cohere2moe"] == whole["laguna"] == list(range(0, 32, 4))
+    assert whole["mellum"] == list(range(3, 32, 4))
+    for name in ("laguna", "mellum"):  # layers with a window turn without YaRN
+        rules = {
+            layer.window_keys.value: layer.rotation.rule.value for layer in inspected(name, windowed).layers if layer.rotation
+        }
+        assert rules == {None: "yarn", 512: "none"}
+
+
+def test_leading_dense_layers_of_cohere_turn_without_a_window_too() -> None:
+    keys = LLAMA | {"attention.sliding_window": 512, "leading_dense_block_count": 1}
+    turning = {i for layer in inspected("cohere2moe", keys).layers if layer.rotation is not None for i in layer.indices}
+    assert turning == {i for i in range(32) if i % 4} | {0}

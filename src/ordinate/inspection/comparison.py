@@ -336,7 +336,10 @@ def agree(where: str, a: tuple[float, ...], b: tuple[float, ...], farthest: int)
     for distance in _DISTANCES:
         if distance > farthest:
             return
-        cosine = sum(math.cos(distance * (x - y)) for x, y in zip(a, b, strict=True)) / len(a)
+        angles = [distance * (x - y) for x, y in zip(a, b, strict=True)]
+        if not all(map(math.isfinite, angles)):
+            return
+        cosine = sum(map(math.cos, angles)) / len(a)
         yield Agreement(where, distance, cosine)
 
 

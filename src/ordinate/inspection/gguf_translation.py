@@ -224,7 +224,8 @@ class _Translation:
         if self.rules.windows is not None and window is None:  # no windows in this file: everything rotates
             return False
         if rule == "full":
-            return not windowed
+            leading = self.count("leading_dense_block_count") if self.name == "cohere2moe" else None
+            return not windowed and index >= (leading or 0)  # Cohere 2 MoE's leading dense layers turn all the same
         if rule == "last of 4":
             return (index + 1) % 4 == 0
         return rule == "first of 4" and index % 4 == 0

@@ -49,6 +49,9 @@ MEASURED: dict[Method, tuple[float, str]] = {
 
 Those of YaRN, interpolation and LongRoPE were looked up in the papers' abstracts; "(from memory)" marks the others."""
 
+MOST_TOKENS = 10**15
+"""A reach that no file can mean more than."""
+
 _UNSCALABLE = {
     "alibi": "ALiBi lowers scores by distance and has nothing to scale; it runs at any length, though nothing promises that"
     " far tokens still weigh (Press et al. 2021, arXiv 2108.12409)",
@@ -199,7 +202,7 @@ def _with_rotation(part: Part, layer: LayerKind, length: int, trained: int | Non
     if isinstance(rotation.scaling, YaRN):
         if trained is not None and rotation.settings["original_context"].source != "file":
             return _with_stated_original(rotation, rotation.scaling, trained, length)
-        reach = int(rotation.scaling.factor * rotation.scaling.original_context)
+        reach = int(min(rotation.scaling.factor * rotation.scaling.original_context, MOST_TOKENS))
         if length <= reach:
             return Assessment("length", _covered(rotation.scaling, reach))
     judged = [

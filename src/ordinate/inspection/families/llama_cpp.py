@@ -3,7 +3,8 @@
 One entry an architecture. Layouts follow `llama_model_rope_type` of llama.cpp (src/llama-model.cpp): NORM turns neighbouring
 channels, NEOX channels half a head apart. They describe the weights IN THE FILE: the converter reorders query and key rows of
 Llama-like models from "half" to "interleaved", so the same model's config.json rightly says "half".
-Windows and NoPE layers follow `load_hparams` and the graph builders (src/models/*.cpp), as of llama.cpp in mid-2026.
+Windows and NoPE layers follow `load_hparams` and the graph builders (src/models/*.cpp), as of llama.cpp in mid-2026; layouts,
+and the nine architectures from cohere2moe to talkie, were compared with the copy in llama-cpp-python 0.3.36.
 """
 
 from __future__ import annotations
@@ -102,11 +103,11 @@ ARCHITECTURES: dict[str, Architecture] = {
     **_uncached("half", "jina-bert-v3 nomic-bert nomic-bert-moe eurobert dream llada-moe rnd1 dflash"),
     "falcon-h1": Architecture("rope", "half", hybrid=True),
     **_rope("half", "hy_v3 talkie"),
-    "cohere2moe": Architecture("rope", "interleaved", Windows(4), nope="full"),
+    "cohere2moe": Architecture("rope", "interleaved", Windows(4, full_first=True), nope="full"),
     "deepseek4": Architecture("rope", "interleaved"),
     "gemma4-assistant": Architecture("rope", "half", Windows(0, scaled=False, base=10000.0), causal=False),
-    "laguna": Architecture("rope", "half", Windows(0, scaled=False)),
-    "mellum": Architecture("rope", "half", Windows(4)),
+    "laguna": Architecture("rope", "half", Windows(4, full_first=True, scaled=False)),
+    "mellum": Architecture("rope", "half", Windows(4, scaled=False)),
     "step35": Architecture("rope", "half", Windows(0, scaled=False)),
     **_plain("learned", "gpt2 starcoder"),
     "bert": Architecture("learned", causal=False),

@@ -31,6 +31,9 @@ __all__ = [
 ]
 
 
+EXPAND_LIMIT = 2**12
+"""No state space is this many times as wide as its stream."""
+
 StateReader = Callable[[Section, str, Value], "State | str"]
 """From the settings, the kind of layer and the width of the stream to a state, or to the reason why it is unknown."""
 
@@ -80,7 +83,10 @@ def kimi_delta(*, heads: str = "linear_num_heads", head_dim: str = "linear_head_
 
 def mamba(section: Section, kind: str, hidden_size: Value) -> State | str:
     """Mamba's first version: a row of states a channel, and the last columns of the convolution."""
-    expand, states = section.number("mamba_expand", "expand", above=0), section.width("mamba_d_state", "state_size")
+    expand, states = (
+        section.number("mamba_expand", "expand", above=0, most=EXPAND_LIMIT),
+        section.width("mamba_d_state", "state_size"),
+    )
     kernel = section.width("mamba_d_conv", "conv_kernel")
     inner = section.width("intermediate_size") if "expand" in section.defaults else section.width("mamba_d_inner")
     if not inner.known and expand.known and hidden_size.known:
@@ -122,7 +128,7 @@ def _mamba2_width(section: Section, heads: Value, hidden_size: Value) -> Value:
     head = None if automatic else section.width("mamba_d_head", "mamba_head_dim", "mamba_headdim", "head_dim")
     if head is not None and head.known and heads.known:
         return Value(heads.value * head.value, "derived", f"{heads.value} heads x {head.value}")
-    expand = section.number("mamba_expand", "expand", above=0)
+    expand = section.number("mamba_expand", "expand", above=0, most=EXPAND_LIMIT)
     if expand.known and hidden_size.known:
         return Value(int(expand.value * hidden_size.value), "derived", f"{expand.value:g} x {hidden_size.value} channels")
     return expand
