@@ -21,10 +21,14 @@ from ordinate.errors import RefusedError
 from ordinate.position import indices
 from tests.position.members import HEAD_DIM, HEADS, MEMBERS, Member
 
+CAPTURED_SLOWLY = ("grape", "path-integral", "repo", "selective-rotary", "multi-head-rotary")
+
 
 def first_of_each_class(members: list[Member]) -> pytest.MarkDecorator:
-    """The first row of every class: a graph takes long to capture."""
-    return each(list({type(member.make()): member for member in reversed(members)}.values())[::-1])
+    """The first row of every class: a graph takes long to capture, so what others stand for is left to the slow run."""
+    first = list({type(member.make()): member for member in reversed(members)}.values())[::-1]
+    rows = [pytest.param(one, id=one.name, marks=[pytest.mark.slow] if one.name in CAPTURED_SLOWLY else []) for one in first]
+    return pytest.mark.parametrize("member", rows)
 
 
 def each(members: list[Member]) -> pytest.MarkDecorator:
