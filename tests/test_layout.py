@@ -18,7 +18,7 @@ SOURCE = ROOT / "src" / "ordinate"
 # From below. A module imports from earlier rows and from its own package; packages of one row do not import each other.
 LAYERS = [
     ["errors"],
-    ["arguments", "records", "extras", "shapes", "atomic_io", "huge_pages", "file_kinds"],
+    ["arguments", "records", "extras", "shapes", "atomic_io", "huge_pages", "file_kinds", "moved"],
     ["frequencies", "alibi_slopes", "encodings", "resolve", "safetensors_io"],
     ["spec", "data"],
     ["logic", "reservoir", "position", "inspection"],
@@ -48,7 +48,6 @@ INSIDE: dict[str, list[list[str]]] = {
         ["readout", "laterality"],
         ["tasks", "body"],
         ["control"],
-        ["moved"],
         ["__init__"],
     ],
     "attention": [

@@ -19,16 +19,19 @@ def test_importing_and_running_by_scipy_brings_in_neither_numba_nor_torch_nor_pl
 
 def test_an_old_spelling_works_and_warns_once():
     program = (
-        "import warnings; warnings.simplefilter('error'); import ordinate.reservoir; "
-        "from ordinate.reservoir.moved import MOVED; import importlib; count = 0\n"
+        "import warnings; warnings.simplefilter('error'); import ordinate.logic, ordinate.reservoir; "
+        "from ordinate.moved import MOVED; import importlib; count = 0\n"
         "for name in MOVED:\n"
         "    for attempt in range(2):\n"
         "        with warnings.catch_warnings(record=True) as caught:\n"
-        "            warnings.simplefilter('always'); importlib.import_module(f'ordinate.reservoir.{name}')\n"
+        "            warnings.simplefilter('always'); importlib.import_module(name)\n"
         "        count += len(caught)\n"
         "from ordinate.reservoir.gain import normalise, tune_gain, leading_mode, spectral_radius, echo_state\n"
         "from ordinate.reservoir.readout_online import RecursiveLeastSquares, force\n"
         "from ordinate.reservoir.tasks_chart import save_chart\n"
+        "from ordinate.reservoir.tasks.datasets import narma10\n"
+        "from ordinate.logic.convolution_blocks import ConvolutionBlock\n"
+        "assert ConvolutionBlock is ordinate.logic.ConvolutionBlock\n"
         "assert normalise is ordinate.reservoir.normalise and force is ordinate.reservoir.force\n"
         "print(count == len(MOVED))"
     )

@@ -40,9 +40,12 @@ from ordinate.logic.simplify import (
     simplify,
     structural_hashing,
 )
+from ordinate.moved import keep_old_spellings
 
 if TYPE_CHECKING:
     from ordinate.logic.classifier import LogicClassifier
+
+keep_old_spellings()
 
 __all__ = [
     "PASSES",

@@ -3,6 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from ordinate.moved import keep_old_spellings
 from ordinate.reservoir import datasets
 from ordinate.reservoir.body import KinematicFly
 from ordinate.reservoir.connectome import (
@@ -33,7 +34,6 @@ from ordinate.reservoir.dynamics import (
     tune_gain,
 )
 from ordinate.reservoir.laterality import Laterality, laterality
-from ordinate.reservoir.moved import keep_old_spellings
 from ordinate.reservoir.readout import ClassReadout, NextGenerationReadout, RecursiveLeastSquares, RidgeReadout, force
 
 if TYPE_CHECKING:
