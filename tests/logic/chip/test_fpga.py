@@ -116,7 +116,7 @@ def test_with_wheels_alone_each_family_is_placed_packed_simulated_and_proven(
 
 
 @needs_tools
-@pytest.mark.parametrize("counting", ["tree", "shifted"])
+@pytest.mark.parametrize("counting", ["tree", pytest.param("shifted", marks=pytest.mark.slow)])
 def test_the_netlist_of_another_circuit_is_caught_on_the_cells(counting: fpga.Counting, tmp_path: Path) -> None:
     circuit = random_circuit(4, 22, 30, classes=3).simplify()
     bits = some_inputs(1, 131, 22)
@@ -134,12 +134,13 @@ def test_the_netlist_of_another_circuit_is_caught_on_the_cells(counting: fpga.Co
     assert fpga.prove_cells(other, circuit, tmp_path) is False
 
 
+@pytest.mark.slow
 @needs_tools
 def test_a_circuit_with_too_many_tables_is_told_by_how_many_and_what_would_hold_it(tmp_path: Path) -> None:
-    circuit = random_circuit(1, 40, 300, classes=4, votes=150, tables=GENUINE).simplify(sat=False)
+    circuit = random_circuit(1, 40, 120, classes=4, votes=60, tables=GENUINE).simplify(sat=False)
     with pytest.raises(
         RefusedError,
-        match=r"expected at most 384 logic cells of lp384, got .* tables after synthesis, .* too many; --chip up5k, ",
+        match=r"expected at most 384 logic cells of lp384, got .* tables after synthesis, .* too many; --chip ",
     ) as caught:
         fpga.build(circuit, tmp_path, chip="lp384", counting="tree")
     found = re.search(r"got ([\d,]+) tables after synthesis, ([\d,]+) too many", str(caught.value))
@@ -170,7 +171,9 @@ def test_a_tool_that_fails_names_its_report(tmp_path: Path) -> None:
 
 @needs_tools
 def test_a_tool_that_takes_too_long_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fpga_tools, "find_tool", lambda name: [sys.executable, "-c", "import time; time.sleep(60)"])
+    monkeypatch.setattr(
+        fpga_tools, "find_tool", lambda name, wheel_first: [sys.executable, "-c", "import time; time.sleep(60)"]
+    )
     with pytest.raises(RefusedError, match=r"expected an end within 0.2 seconds"):
         fpga_tools.run_tool("yosys", [], tmp_path, log="yosys.log", timeout_seconds=0.2)
 
@@ -194,7 +197,7 @@ def test_wrong_arguments_are_refused(tmp_path: Path) -> None:
         fpga.build(random_circuit(1), tmp_path, pins=64)
     with pytest.raises(ArgumentError, match=r"pins: expected an integer from 1 to 1\d, got 20; lp384 has 21, and \d serve"):
         fpga.build(random_circuit(1), tmp_path, pins=20, chip="lp384")
-    with pytest.raises(UnknownNameError, match=r"chip: expected one of lp384, .*, got 'z80'"):
+    with pytest.raises(UnknownNameError, match=r"chip: expected one of lp384, .*, got '?z80"):
         fpga.build(random_circuit(1), tmp_path, chip="z80")
     with pytest.raises(UnknownNameError, match="counting: expected one of auto, tree, shifted, got 'abacus'"):
         fpga.design(random_circuit(1), counting="abacus")  # type: ignore[arg-type]

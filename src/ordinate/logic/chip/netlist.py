@@ -123,9 +123,9 @@ class MappedNetlist:
             carry = one("CIN")
             for half in "01":
                 letters = [one(f"{letter}{half}", "1") for letter in "ABCD"]
-                table, injected = number(f"INIT{half}"), parameters.get(f"INJECT1_{half}", "YES") == "YES"
-                four = self._table(table, letters)
-                two = 0 if injected else self._table(table & 15, letters[:2])
+                init, injected = number(f"INIT{half}"), parameters.get(f"INJECT1_{half}", "YES") == "YES"
+                four = self._table(init, letters)
+                two = 0 if injected else self._table(init & 15, letters[:2])
                 self._table(0b0110, [four, 0 if injected else carry], out(f"S{half}"))
                 carry = self._table(_CHOOSE, [two, carry, four], out("COUT") if half == "1" else None)
         elif kind.startswith("MUX2_LUT"):
@@ -136,12 +136,12 @@ class MappedNetlist:
                 raise RefusedError("netlist", expected="an ALU that adds, subtracts or compares", got=f"mode {mode} at {name}")
             a, b = one("I0"), one("I1")
             same = {0: 0b0110, 1: 0b1001, 3: 0b1001, 4: 0b1001, 5: 0b1001}
-            half = self._table(0b10010110 if mode == 2 else same[mode], [a, b, one("I3")] if mode == 2 else [a, b])
+            passes = self._table(0b10010110 if mode == 2 else same[mode], [a, b, one("I3")] if mode == 2 else [a, b])
             if mode == 2:  # I3 adds, else subtracts
-                half = self._table(0b01, [half])
-            self._table(0b0110, [half, one("CIN")], out("SUM"))
+                passes = self._table(0b01, [passes])
+            self._table(0b0110, [passes, one("CIN")], out("SUM"))
             generated = 1 if mode == 3 else b if mode == 5 else a
-            self._table(_CHOOSE, [generated, one("CIN"), half], out("COUT"))
+            self._table(_CHOOSE, [generated, one("CIN"), passes], out("COUT"))
         elif kind == "CC_ADDF":
             inputs = [one("A"), one("B"), one("CI")]
             self._table(_PARITY3, inputs, out("S"))
@@ -155,7 +155,7 @@ class MappedNetlist:
                 self._table(number(high), [one("I2", "x"), one("I3", "x")]),
             ]
             if kind == "CC_L2T4":
-                self._table(number(top), pair, out("O"))
+                self._table(number(last), pair, out("O"))
             else:  # input 0 of the last table chooses its high bit
                 self._table(number("INIT_L20"), [one("I4"), self._table(number(last), pair)], out("O"))
         elif kind == "CC_MX2":
