@@ -61,10 +61,10 @@ def _row(circuit: Circuit, name: str, chip: str, bits: object, counting: str) ->
             report = build(circuit, folder, chip=chip, bits=bits, counting=counting)  # type: ignore[arg-type]
         except OrdinateError as error:
             return {"circuit": name, "gates": circuit.num_gates, "chip": chip, "refused": str(error).replace(folder, "DIR")}
-        told = report.to_dict()
-        del told["folder"]
+        record = report.to_dict()
+        del record["folder"]
     seconds = round(time.perf_counter() - start)
-    return {"circuit": name, **told, "date": date.today().isoformat(), "wall_seconds": seconds}
+    return {"circuit": name, **record, "date": date.today().isoformat(), "wall_seconds": seconds}
 
 
 def _text(value: object) -> str:

@@ -143,9 +143,9 @@ def test_a_circuit_with_too_many_tables_is_told_by_how_many_and_what_would_hold_
         match=r"expected at most 384 logic cells of lp384, got .* tables after synthesis, .* too many; --chip ",
     ) as caught:
         fpga.build(circuit, tmp_path, chip="lp384", counting="tree")
-    found = re.search(r"got ([\d,]+) tables after synthesis, ([\d,]+) too many", str(caught.value))
-    assert found
-    luts, excess = (int(one.replace(",", "")) for one in found.groups())
+    match = re.search(r"got ([\d,]+) tables after synthesis, ([\d,]+) too many", str(caught.value))
+    assert match
+    luts, excess = (int(one.replace(",", "")) for one in match.groups())
     assert luts - 384 == excess
     assert not (tmp_path / "circuit.asc").exists()
 

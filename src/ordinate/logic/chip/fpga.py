@@ -184,7 +184,7 @@ class FpgaReport:
         clocks_an_image: of the serial front: bits that are read, divided by its pins.
         latency_clocks: from the last word to the class.
         images_per_second: at `max_mhz`, images one after the other.
-        netlist_simulated: images that went through the pins of what synthesis made.
+        netlist_simulated: images that went through the pins of what synthesis plan.
         simulated: images that iverilog ran through the module, and how many of them through the serial front.
         wrong: images whose class differed from the circuit's, in any simulation.
         proven: whether the gates after synthesis are the circuit's.
@@ -300,7 +300,7 @@ def build(
 
     Args:
         circuit: any; simplify it before.
-        folder: for all files; made if needed.
+        folder: for all files; created if needed.
         chip: one of `CHIPS`.
         bits: images [n, num_inputs] to simulate; 256 random ones if not given.
         pins: as in `design`, like `counting` and `gate_levels`.
@@ -316,8 +316,8 @@ def build(
         RefusedError: it does not fit, or a tool failed; its report stays in the folder and the message names it.
         OutputError: a folder that cannot be written to.
     """
-    made = design(circuit, chip=chip, pins=pins, counting=counting, gate_levels=gate_levels)
-    tools = made.chip.tools
+    plan = design(circuit, chip=chip, pins=pins, counting=counting, gate_levels=gate_levels)
+    tools = plan.chip.tools
     for tool in ("yosys", *([tools.nextpnr, tools.pack[0]] if tools.nextpnr else [])):
         find_tool(tool)
     exhaustive = circuit.num_inputs <= EXHAUSTIVE_INPUTS
@@ -331,7 +331,7 @@ def build(
     images = np.random.default_rng(seed).random((256, circuit.num_inputs)) < 0.5 if bits is None else bits
     say = on_step or (lambda _: None)
     say("synthesis (yosys)")
-    cells = synthesise(made, where)
+    cells = synthesise(plan, where)
     placed: tuple[int, float] | None = None
     if tools.nextpnr:
         say(f"place and route ({tools.nextpnr})")
@@ -339,19 +339,19 @@ def build(
         say(f"bitstream ({tools.pack[0]})")
         run_tool(
             tools.pack[0],
-            [one.format(part=made.chip.part) for one in tools.pack[1:]],
+            [one.format(part=plan.chip.part) for one in tools.pack[1:]],
             where,
             log="pack.log",
-            wheel_first=_wheels(made.chip),
+            wheel_first=_wheels(plan.chip),
         )
     else:
-        _vivado(made, where)
+        _vivado(plan, where)
     say("simulation of the chip's cells")
-    mapped, wrong = simulate_netlist(circuit, made, where, images)
+    mapped, wrong = simulate_netlist(circuit, plan, where, images)
     simulated = (0, 0)
     if has_tool("iverilog") and has_tool("vvp"):
         say("simulation (iverilog)")
-        missed, simulated = simulate(circuit, made, where, images)
+        missed, simulated = simulate(circuit, plan, where, images)
         wrong += missed
     say("proof")
     proven, by = prove_all(circuit, circuit, where, chip=chip)
@@ -363,12 +363,12 @@ def build(
         flip_flops=_count(cells, _FLIP_FLOP),
         memories=cells["SB_RAM40_4K"],
         logic_cells=placed[0] if placed else None,
-        logic_cells_available=made.chip.logic_cells,
+        logic_cells_available=plan.chip.logic_cells,
         max_mhz=placed[1] if placed else None,
-        counting=made.counting,
-        clocks_an_image=made.clocks_an_image,
-        latency_clocks=made.latency_clocks,
-        images_per_second=placed[1] * 1e6 / made.clocks_an_image if placed else None,
+        counting=plan.counting,
+        clocks_an_image=plan.clocks_an_image,
+        latency_clocks=plan.latency_clocks,
+        images_per_second=placed[1] * 1e6 / plan.clocks_an_image if placed else None,
         netlist_simulated=mapped,
         simulated=simulated,
         wrong=wrong,
@@ -388,17 +388,17 @@ def _wheels(chip: Chip) -> bool:
     return chip.family != "ice40"
 
 
-def synthesise(made: Design, folder: Path) -> Counter[str]:
+def synthesise(plan: Design, folder: Path) -> Counter[str]:
     """Write `circuit.v` and have yosys make the chip's cells of it: how many of each kind. Raises as `build`."""
-    atomic_write(folder / f"{_NAME}.v", made.source)
-    _fix_pins(made, folder)
-    script = f"read_verilog {_NAME}.v; {made.chip.tools.synth} -top {_TOP}; write_json {_NAME}.json"
-    run_tool("yosys", ["-p", script], folder, log="yosys.log", wheel_first=_wheels(made.chip))
+    atomic_write(folder / f"{_NAME}.v", plan.source)
+    _fix_pins(plan, folder)
+    script = f"read_verilog {_NAME}.v; {plan.chip.tools.synth} -top {_TOP}; write_json {_NAME}.json"
+    run_tool("yosys", ["-p", script], folder, log="yosys.log", wheel_first=_wheels(plan.chip))
     netlist = json.loads((folder / f"{_NAME}.json").read_text(encoding="utf-8"))
     cells = Counter(cell["type"] for cell in netlist["modules"][_TOP]["cells"].values())
     luts = _count(cells, _TABLE)
-    if luts > made.chip.logic_cells * (2 if made.chip.family == "gatemate" else 1):
-        raise _too_large(made.chip, f"{luts:,} tables after synthesis", luts, folder / "yosys.log")
+    if luts > plan.chip.logic_cells * (2 if plan.chip.family == "gatemate" else 1):
+        raise _too_large(plan.chip, f"{luts:,} tables after synthesis", luts, folder / "yosys.log")
     return cells
 
 
@@ -413,14 +413,14 @@ def _too_large(chip: Chip, got: str, cells: int, report: Path) -> RefusedError:
     )
 
 
-def _fix_pins(made: Design, folder: Path) -> None:
+def _fix_pins(plan: Design, folder: Path) -> None:
     """Ports at pins evenly around the package: the placer pulls cells towards fixed pins, and without any it may find no place.
 
     Where there are more ports than pins, or no list of pins, they are left to the placer.
     """
-    chip = made.chip
+    chip = plan.chip
     ports = ["reset", "data_valid", "out_valid"]
-    for bus, width in (("data", made.pins), ("class_index", made.class_bits)):
+    for bus, width in (("data", plan.pins), ("class_index", plan.class_bits)):
         ports += [bus] if width == 1 else [f"{bus}[{bit}]" for bit in range(width)]
     if not chip.tools.pins_file:
         return
@@ -457,16 +457,16 @@ def place(folder: Path, seed: int = 1, *, chip: str = "up5k") -> tuple[int, floa
     return cells, float(min(clocks))
 
 
-def _vivado(made: Design, folder: Path) -> None:
+def _vivado(plan: Design, folder: Path) -> None:
     """A script and constraints for Vivado, which runs out of context: without pins and buffers."""
-    period = 1000 / made.chip.mhz
+    period = 1000 / plan.chip.mhz
     atomic_write(folder / "circuit.xdc", f"create_clock -name clk -period {period:.3f} [get_ports clk]\n")
     atomic_write(
         folder / "vivado.tcl",
         f"""# vivado -mode batch -source vivado.tcl : synthesis and routing out of context, reports beside it
 read_verilog {_NAME}.v
 read_xdc -mode out_of_context circuit.xdc
-synth_design -top {_TOP} -part {made.chip.part} -mode out_of_context -flatten_hierarchy full
+synth_design -top {_TOP} -part {plan.chip.part} -mode out_of_context -flatten_hierarchy full
 opt_design
 place_design
 phys_opt_design
@@ -478,30 +478,30 @@ report_power -file power.rpt
     )
 
 
-def simulate_netlist(circuit: Circuit, made: Design, folder: Path, bits: Any) -> tuple[int, int]:
+def simulate_netlist(circuit: Circuit, plan: Design, folder: Path, bits: Any) -> tuple[int, int]:
     """Send every image through the pins of what `synthesise` left, pairs without a pause: images, and wrong classes.
 
     What is expected comes from `Circuit.predict`. Raises as `build`.
 
     Args:
         circuit: what is expected of the netlist.
-        made: what was synthesised.
+        plan: what was synthesised.
         folder: where its JSON is.
         bits: images [n, num_inputs].
     """
     images: npt.NDArray[np.bool_] = as_bits(bits, circuit.num_inputs).reshape(-1, circuit.num_inputs)
     mapped = MappedNetlist(folder / f"{_NAME}.json", _TOP)
     lanes = -(-len(images) // 2)
-    words = np.zeros((2 * lanes, made.clocks_an_image * made.pins), bool)
+    words = np.zeros((2 * lanes, plan.clocks_an_image * plan.pins), bool)
     read = serial_inputs(circuit)
     words[: len(images), : len(read)] = images[:, read]
-    sent = words.reshape(lanes, 2, made.clocks_an_image, made.pins)
-    answers = mapped.classes(sent, clocks=made.latency_clocks + made.clocks_an_image + 8).reshape(-1)[: len(images)]
+    sent = words.reshape(lanes, 2, plan.clocks_an_image, plan.pins)
+    answers = mapped.classes(sent, clocks=plan.latency_clocks + plan.clocks_an_image + 8).reshape(-1)[: len(images)]
     return len(images), int((answers != circuit.predict(images)).sum())
 
 
 def simulate(
-    circuit: Circuit, made: Design, folder: Path, bits: Any, *, serial_images: int = 20
+    circuit: Circuit, plan: Design, folder: Path, bits: Any, *, serial_images: int = 20
 ) -> tuple[int, tuple[int, int]]:
     """Run the circuit's module on every image, and the serial front on some: wrong classes, and how many were run.
 
@@ -509,20 +509,20 @@ def simulate(
 
     Args:
         circuit: what is expected of the module.
-        made: what is run.
+        plan: what is run.
         folder: for files.
         bits: images [n, num_inputs].
         serial_images: the first so many go through the serial front too.
     """
     images: npt.NDArray[np.bool_] = as_bits(bits, circuit.num_inputs).reshape(-1, circuit.num_inputs)
-    atomic_write(folder / f"{_NAME}.v", made.source)
+    atomic_write(folder / f"{_NAME}.v", plan.source)
     atomic_write(folder / "vectors.hex", vector_file(images))
     atomic_write(folder / "expected.hex", expected_file(circuit.predict(images)))
     wrong = 0
     few = min(serial_images, len(images))
-    benches = [("bench", parallel_bench(circuit, _NAME, len(images), pipelined=True, interval=made.interval), len(images))]
+    benches = [("bench", parallel_bench(circuit, _NAME, len(images), pipelined=True, interval=plan.interval), len(images))]
     if few:
-        benches.append(("serial_bench", serial_bench(circuit, _NAME, few, made.pins), few))
+        benches.append(("serial_bench", serial_bench(circuit, _NAME, few, plan.pins), few))
     for bench, text, count in benches:
         atomic_write(folder / f"{bench}.v", text)
         run_tool("iverilog", ["-g2005", "-o", f"{bench}.vvp", f"{_NAME}.v", f"{bench}.v"], folder, log=f"{bench}_build.log")

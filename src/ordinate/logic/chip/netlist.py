@@ -334,8 +334,8 @@ class MappedNetlist:
     def _read(values: Words, rom: _Rom, lanes: int, width: int) -> Words:
         bits = _unpacked(values[list(rom.address)], 64 * width).astype(np.int64)
         rows = rom.rows[(bits << np.arange(len(bits))[:, None]).sum(0)]
-        found = (rows[None, :] >> np.arange(len(rom.data))[:, None] & 1).astype(bool)
-        packed = np.packbits(found, axis=-1, bitorder="little").view(np.uint64)
+        bits_read = (rows[None, :] >> np.arange(len(rom.data))[:, None] & 1).astype(bool)
+        packed = np.packbits(bits_read, axis=-1, bitorder="little").view(np.uint64)
         old = values[list(rom.data)]
         return np.asarray(old ^ ((old ^ packed) & values[rom.enable]))
 
