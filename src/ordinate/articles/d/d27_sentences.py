@@ -225,7 +225,7 @@ def _judged(runs: Sequence[Run], text: Text, steps: int) -> Measurement:
             f"({telling['before']:.1f} before training), and two heads' weights lie {apart['after']:.2f} apart. On this text "
             f"accuracy is {min(gain):+.1%} to {max(gain):+.1%} against the mean over {len(runs)} seeds ({printed}). The "
             "mean is no weak rival: word vectors that are trained with it can make telling words long and others short, which "
-            "is weighing them too; D7 shows where it cannot.",
+            "is weighing them too; after the longer training of --full it is ahead. D7 shows where it cannot.",
             Verdict.REFUTED: f"Telling words get {telling['after']:.1f} times an even share, and two heads lie "
             f"{apart['after']:.2f} apart: on this text pooling does not look where the labels are. Accuracy: {printed}.",
         },
