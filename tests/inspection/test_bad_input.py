@@ -212,7 +212,11 @@ def test_numbers_past_every_scale_are_answered_not_raised() -> None:
     llama3 = {"rope_type": "llama3", "low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 8192}
     yarn = {"rope_type": "yarn", "factor": 1e308, "original_max_position_embeddings": 8192}
     wide = {"model_type": "hymba", "hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 2, "mamba_expand": 1e308}
-    for told in ({**base, "rope_scaling": {**llama3, "factor": 1e-308}}, {**base, "rope_scaling": yarn}, wide):
+    small = {**yarn, "factor": 1e-9}
+    for told in (
+        *({**base, "rope_scaling": scaling} for scaling in ({**llama3, "factor": 1e-308}, yarn, small)),
+        wide,
+    ):
         document = Document("config.json", None, config=told, text=json.dumps(told))
         inspection = inspect_document(document)
         json.dumps(inspection.to_dict(), allow_nan=False)

@@ -225,3 +225,12 @@ def test_the_header_of_40_gigabytes_takes_less_than_a_second_and_little_memory(t
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 32 * 1024  # kilobytes
     assert header.metadata["tokenizer.ggml.merges"] == Skipped("array of strings", 280_000)
     assert header.num_tensors == 500
+
+
+def test_a_key_with_a_line_end_or_without_an_end_makes_one_short_line() -> None:
+    for key in (b"general\nx", b"k" * 5000):
+        data = struct.pack("<IQQ", 3, 0, 1) + struct.pack("<Q", len(key)) + key + struct.pack("<I", 99)
+        with pytest.raises(DataError, match="types of GGUF") as refused:
+            read_header(io.BytesIO(data), "model.gguf")
+        assert "\n" not in str(refused.value)
+        assert len(str(refused.value)) < 300

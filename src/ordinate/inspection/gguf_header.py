@@ -152,7 +152,10 @@ class _Reader:
         self.scalars = {kind: struct.Struct(order + code) for kind, code in _SCALARS.items()}
 
     def wrong(self, expected: str, got: str) -> DataError:
-        return DataError(self.window.name, expected=expected, got=got, hint="the file is damaged: fetch it again")
+        shown = [
+            text if len(text) <= 120 and text.isprintable() else f"{ascii(text[:100])[1:-1]}..." for text in (expected, got)
+        ]
+        return DataError(self.window.name, expected=shown[0], got=shown[1], hint="the file is damaged: fetch it again")
 
     def number(self, code: struct.Struct) -> Any:
         return code.unpack(self.window.take(code.size))[0]

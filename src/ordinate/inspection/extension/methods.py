@@ -202,7 +202,7 @@ def _with_rotation(part: Part, layer: LayerKind, length: int, trained: int | Non
     if isinstance(rotation.scaling, YaRN):
         if trained is not None and rotation.settings["original_context"].source != "file":
             return _with_stated_original(rotation, rotation.scaling, trained, length)
-        reach = int(min(rotation.scaling.factor * rotation.scaling.original_context, MOST_TOKENS))
+        reach = max(1, int(min(rotation.scaling.factor * rotation.scaling.original_context, MOST_TOKENS)))
         if length <= reach:
             return Assessment("length", _covered(rotation.scaling, reach))
     judged = [
