@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ordinate.articles.d import d11_radius, d12_dominates, d13_crossing, d14_body
+from ordinate.articles.d import d11_radius, d12_dominates, d13_crossing, d14_body, d29_story
 from ordinate.articles.d.brain import Brain
 from ordinate.lab.claim import Inputs
 from ordinate.lab.measurement import Measurement, Role, Verdict
@@ -56,7 +56,7 @@ def test_d14_is_measured_on_the_simulator_alone(finished_report: Path) -> None:
     assert row["figures"]
 
 
-FORESEEN = {"D11": "reproduced", "D12": "corrected", "D13": "refuted"}
+FORESEEN = {"D11": "reproduced", "D12": "corrected", "D13": "refuted", "D29": "refuted"}
 
 
 @pytest.mark.parametrize("claim", FORESEEN)
@@ -89,6 +89,7 @@ def test_without_the_data_the_synthetic_connectome_is_taken_and_labelled(
         d11_radius.radius,
         lambda brain: d12_dominates.dominates(brain, d12_dominates.STAND_INS),
         lambda brain: d13_crossing.crossing(brain, SMALL),
+        d29_story.told,
     ],
 )
 def test_on_the_synthetic_connectome_nothing_is_held_against_the_article(
@@ -258,3 +259,26 @@ def test_d14_a_simulated_body_that_does_not_listen_changes_the_verdict(
 def test_d14_a_simulator_that_turns_the_wrong_way_refutes_it(synthetic: Brain) -> None:
     wrong = d14_body.walks("mirrored", KinematicFly(0.05, yaw_degrees_per_second=-154.5))
     assert verdict(d14_body.steers(synthetic, lambda: KinematicFly(0.05), wrong)) is Verdict.REFUTED
+
+
+# D29
+
+
+def test_d29_a_brain_that_crosses_on_the_right_alone_tells_the_story_as_the_article_does(larva: Brain) -> None:
+    """Doctored: right senses send to left output cells more; without its rows' normalisation the story falls apart."""
+    count = 2952
+    weights = np.zeros((count, count))
+    weights[0, [4, 5]] = weights[1, 4] = 1.0  # left senses to both sides, right senses to the left alone
+    weights[6:56, 6:56] = 40.0  # a dense part that sets the radius
+    np.fill_diagonal(weights, 0)
+    sides = ["left", "right", "left", "right", "left", "right"] + ["unknown"] * (count - 6)
+    kinds = ["sensory", "sensory", "other", "other", "DN-VNC", "DN-VNC"] + ["other"] * (count - 6)
+    doctored = as_if_real(larva, Connectome(weights, side=sides, kind=kinds))
+    assert verdict(d29_story.told(doctored)) is Verdict.REPRODUCED
+    assert verdict(d29_story.told(doctored, row="spectral_radius")) is not Verdict.REPRODUCED
+
+
+def test_d29_says_the_counts_of_the_published_matrix_beside_the_articles(larva: Brain) -> None:
+    measured = d29_story.told(larva)
+    assert value(measured, "synapses of the published matrix") == 352_611
+    assert value(measured, "radius .9: largest drive") < 0.02 < value(measured, "times the drive")

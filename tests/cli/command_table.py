@@ -42,6 +42,7 @@ COMMANDS = (
         slow=True,
     ),
     Command("reservoir tasks --list"),
+    Command("reservoir story --seconds 0.2"),
     Command("reservoir spikes --activate sensory --silence descending --seconds 0.05 --impl clock", ("--figure",)),
     Command("reservoir control --few --draws 2 --nulls random --baselines input --steps 100", ("--out",), slow=True),
     Command("logic grow --classes 0,1 --gates 4", ("--out", "--figure"), slow=True),

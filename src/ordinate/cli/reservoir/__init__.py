@@ -14,6 +14,7 @@ COMMANDS: dict[str, str] = {
     "drive": "Let a connectome steer a fly.",
     "spikes": "Drive some neurons, silence others, and see who fires (Shiu et al.'s model).",
     "control": "Whether the wiring matters: null models, and what needs no wiring.",
+    "story": "What a connectome does with a fly when nothing is scaled in between.",
     "tasks": "Score a connectome on benchmark tasks against null models.",
 }
 """Each command with its line of help: the function of that name in the file of that name."""

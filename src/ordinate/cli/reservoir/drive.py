@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ordinate.reservoir.body.drive import Drive, Senses
     from ordinate.reservoir.body.kinematic import Body
 
-__all__ = ["drive"]
+__all__ = ["body_named", "drive"]
 
 BODIES = ("kinematic", "refitted", "neuromechfly")
 
@@ -54,6 +54,15 @@ def drive(
         str, typer.Option(metavar="NAME", help="Of the weights, to 1: output, input, spectral_radius or none.")
     ] = "output",
     gain: Annotated[float, typer.Option(metavar="X", help="Factor of the normalised weights.")] = 0.9,
+    backwards: Annotated[
+        bool, typer.Option("--backwards", help="Let signals run from postsynaptic to presynaptic cells, as no brain does.")
+    ] = False,
+    unscaled: Annotated[
+        bool,
+        typer.Option(
+            "--unscaled", help="Send the output cells' activity to the legs as it is, without --level and --steering."
+        ),
+    ] = False,
     leak: Annotated[float, typer.Option(metavar="X", help="Leak rate of the neurons, in (0, 1].")] = 0.5,
     updates: Annotated[int, typer.Option(metavar="N", help="Steps of the network for each step of the body.")] = 2,
     step: Annotated[float, typer.Option(metavar="SECONDS", help="Seconds of one step of the body.")] = 0.01,
@@ -102,12 +111,23 @@ def drive(
         gain=gain,
         leak_rate=leak,
         updates=updates,
+        backwards=backwards,
     )
-    walker = _body(body, step, seed)
+    walker = body_named(body, step, seed)
     film = _film(walker, slow, window) if body == "neuromechfly" else None
     try:
         with bar("walking") as progress:
-            driven = run(brain, walker, senses, seconds=seconds, level=level, steering=steering, axons=axons, progress=progress)
+            driven = run(
+                brain,
+                walker,
+                senses,
+                seconds=seconds,
+                level=level,
+                steering=steering,
+                axons=axons,
+                scaled=not unscaled,
+                progress=progress,
+            )
         suffixes = ("png", "svg") if picture == "both" else (picture,)
         written = [*save_figures(driven, out, suffixes), _write_numbers(driven, out)]
         if film is not None:
@@ -132,7 +152,8 @@ def _senses(target: str | None, schedule: str | None) -> Senses:
     return Target(x, y)
 
 
-def _body(kind: str, step: float, seed: int) -> Body:
+def body_named(kind: str, step: float, seed: int) -> Body:
+    """The body that the option --body names, with steps of so many seconds."""
     from ordinate.errors import UnknownNameError
     from ordinate.reservoir.body.kinematic import KinematicFly
 
@@ -177,6 +198,10 @@ def _answer(driven: Drive, written: list[Path], as_json: bool) -> None:
     rows = [
         ("connectome", result["settings"]["connectome"]),
         ("brain", "crosses" if result["settings"]["brain_crosses"] else "does not cross"),
+        (
+            "signals",
+            "backwards, post to pre" if result["settings"]["backwards"] else "pre to post",
+        ),
         ("axons", result["settings"]["axons"]),
         ("walked", f"{result['walked_mm']:.1f} mm in {result['seconds']:.2f} s"),
         (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -91,15 +92,14 @@ def spikes(
 
 
 def _rate(text: str, rate: float) -> tuple[str, float]:
-    from ordinate.errors import ArgumentError
-
     query, sign, number = text.rpartition("=")
-    if not sign:
-        return text, rate
     try:
-        return query, float(number)
+        hz = float(number)
     except ValueError:
-        raise ArgumentError("--activate", expected="QUERY or QUERY=HZ", got=text) from None
+        return text, rate  # "superclass=descending" has no rate behind it
+    if not sign or re.search(r"(^|[\s&|!(])id$", query.strip()):
+        return text, rate  # nor has "id=720575940605301438"
+    return query, hz
 
 
 def _record(runs: list[Spikes]) -> dict[str, object]:

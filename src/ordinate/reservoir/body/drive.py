@@ -47,6 +47,7 @@ class Brain:
         gain: factor of the normalised weights.
         leak_rate: of the neurons, in (0, 1].
         updates: of the network for each step of the body.
+        backwards: let signals run from postsynaptic to presynaptic cells, as no brain does.
 
     Raises:
         ArgumentError: settings out of range, or a query without cells on either side.
@@ -63,16 +64,17 @@ class Brain:
         gain: float = 0.9,
         leak_rate: float = 0.5,
         updates: int = 2,
+        backwards: bool = False,
     ) -> None:
         check_integer("updates", updates, minimum=1)
-        self.connectome, self.updates = connectome, updates
+        self.connectome, self.updates, self.backwards = connectome, updates, backwards
         stimulated = cells(connectome, stimulus, "stimulus")
         left_cells, right_cells = cells(connectome, readout, "readout")
         self.read = np.concatenate([left_cells, right_cells])
         self.num_left = left_cells.size
         self._order = np.searchsorted(np.sort(self.read), self.read)  # a run records in ascending order
         self._reservoir = Reservoir(
-            prepared(connectome, normalisation, 1, backwards=False), inputs=stimulated, gain=gain, leak_rate=leak_rate
+            prepared(connectome, normalisation, 1, backwards=backwards), inputs=stimulated, gain=gain, leak_rate=leak_rate
         )
         (self.resting, self._start), (left, _), (right, _) = (
             self._settled(sensed) for sensed in ((0.5, 0.5), (1.0, 0.0), (0.0, 1.0))
@@ -197,6 +199,7 @@ def drive(
     level: float = 0.8,
     steering: float = 0.8,
     axons: str = "same",
+    scaled: bool = True,
     arrived_mm: float = 3.0,
     progress: Callable[[int, int], None] | None = None,
 ) -> Drive:
@@ -214,6 +217,8 @@ def drive(
         level: drive of the legs where nothing is to the side.
         steering: share of it by which a full contrast changes it.
         axons: "same" or "crossed": on which side descending axons end. The connectome does not say.
+        scaled: or send the mean activities of the output cells of both sides to the legs as they are, whatever `level` and
+            `steering`: how hard the fly walks and turns is then the network's own scale.
         arrived_mm: stop this near the target; a fly is 2.5 mm long.
         progress: called with steps done and all.
 
@@ -243,9 +248,9 @@ def drive(
         seen = senses(poses[-1])
         answer = brain.answer(seen)
         sides = brain.sides(answer)
-        # past the largest drive, and below none, there is nothing to give
         change = steering * brain.turn(*sides)
-        pair = [min(max(level * (1 + sign * change), 0.0), LARGEST_DRIVE) for sign in (1, -1)]
+        wanted = [level * (1 + change), level * (1 - change)] if scaled else sides
+        pair = [min(max(value, 0.0), LARGEST_DRIVE) for value in wanted]  # there is nothing past the largest, and below none
         command = pair if axons == "same" else pair[::-1]
         poses.append(body.step(command))
         sensed.append(seen)
@@ -260,6 +265,8 @@ def drive(
         "level": level,
         "steering": steering,
         "axons": axons,
+        "scaled": scaled,
+        "backwards": brain.backwards,
         "brain_crosses": brain.crosses,
         "resting_contrast": brain.resting,
         "one_sided_contrast": brain.reach,

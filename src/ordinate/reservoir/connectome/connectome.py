@@ -117,7 +117,7 @@ class Connectome:
 
         Args:
             query: words joined by `&`, `|`, `!` and parentheses, such as "sensory & olfactory & left". A word is matched
-                whole against a neuron's side, kind and labels; quote it where it holds an operator. Or indices already.
+                whole against side, kind and labels, `id=` against the id; quote it where it holds an operator. Or indices.
             allow_empty: whether it may select nobody.
 
         Raises:

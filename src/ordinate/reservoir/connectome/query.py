@@ -33,6 +33,10 @@ class Annotated(Protocol):
         """Neurons N."""
 
     @property
+    def ids(self) -> npt.NDArray[Any]:
+        """What neurons are called in the data, [N]."""
+
+    @property
     def side(self) -> npt.NDArray[np.str_]:
         """ "left", "right" or "unknown", [N]."""
 
@@ -154,6 +158,8 @@ class _Reader:
             word = {"l": "left", "r": "right"}.get(value.strip().lower(), value.strip().lower())
         elif column == "kind" and value:
             return np.asarray(connectome.kind == value.strip())
+        elif column == "id" and value and (named := connectome.ids.astype(str) == value.strip()).any():
+            return np.asarray(named)
         mask = (
             (connectome.side == word)
             | (connectome.kind == word)
