@@ -89,7 +89,7 @@ def test_without_the_data_the_synthetic_connectome_is_taken_and_labelled(
         d11_radius.radius,
         lambda brain: d12_dominates.dominates(brain, d12_dominates.STAND_INS),
         lambda brain: d13_crossing.crossing(brain, SMALL),
-        d29_story.told,
+        d29_story.unscaled,
     ],
 )
 def test_on_the_synthetic_connectome_nothing_is_held_against_the_article(
@@ -264,7 +264,7 @@ def test_d14_a_simulator_that_turns_the_wrong_way_refutes_it(synthetic: Brain) -
 # D29
 
 
-def test_d29_a_brain_that_crosses_on_the_right_alone_tells_the_story_as_the_article_does(larva: Brain) -> None:
+def test_d29_a_brain_that_crosses_on_the_right_alone_gives_what_the_article_reports(larva: Brain) -> None:
     """Doctored: right senses send to left output cells more; without its rows' normalisation the story falls apart."""
     count = 2952
     weights = np.zeros((count, count))
@@ -274,11 +274,11 @@ def test_d29_a_brain_that_crosses_on_the_right_alone_tells_the_story_as_the_arti
     sides = ["left", "right", "left", "right", "left", "right"] + ["unknown"] * (count - 6)
     kinds = ["sensory", "sensory", "other", "other", "DN-VNC", "DN-VNC"] + ["other"] * (count - 6)
     doctored = as_if_real(larva, Connectome(weights, side=sides, kind=kinds))
-    assert verdict(d29_story.told(doctored)) is Verdict.REPRODUCED
-    assert verdict(d29_story.told(doctored, row="spectral_radius")) is not Verdict.REPRODUCED
+    assert verdict(d29_story.unscaled(doctored)) is Verdict.REPRODUCED
+    assert verdict(d29_story.unscaled(doctored, row="spectral_radius")) is not Verdict.REPRODUCED
 
 
 def test_d29_says_the_counts_of_the_published_matrix_beside_the_articles(larva: Brain) -> None:
-    measured = d29_story.told(larva)
+    measured = d29_story.unscaled(larva)
     assert value(measured, "synapses of the published matrix") == 352_611
     assert value(measured, "radius .9: largest drive") < 0.02 < value(measured, "times the drive")

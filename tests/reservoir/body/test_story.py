@@ -24,7 +24,7 @@ def test_the_legs_get_the_mean_activity_of_each_side_as_it_is():
 def test_backwards_is_the_transposed_matrix():
     connectome = Connectome.synthetic()
     turned = Connectome(connectome.weights.T, side=connectome.side, mate=connectome.mate, kind=connectome.kind)
-    told = {
+    walks = {
         (one.side, one.normalisation): one
         for one in episodes(turned, lambda: KinematicFly(0.05), stimuli=["descending"], readout="sensory", seconds=1.0)
         if one.backwards
@@ -33,7 +33,7 @@ def test_backwards_is_the_transposed_matrix():
     straight = episodes(connectome, lambda: KinematicFly(0.05), stimuli=["descending"], readout="sensory", seconds=1.0)
     for one in straight:
         if not one.backwards and one.normalisation == "spectral_radius":
-            same = told[one.side, one.normalisation]
+            same = walks[one.side, one.normalisation]
             assert (same.left, same.right, bool(same.refused)) == (
                 pytest.approx(one.left, abs=1e-6), pytest.approx(one.right, abs=1e-6), bool(one.refused),
             )  # fmt: skip
@@ -43,6 +43,6 @@ def test_what_cannot_be_driven_says_why():
     chain = Connectome(
         [[0, 0, 1, 0], [0, 0, 0, 1], [0] * 4, [0] * 4], kind=["sensory"] * 2 + ["descending"] * 2, side=["left", "right"] * 2
     )
-    told = episodes(chain, lambda: KinematicFly(0.05), seconds=0.2)
-    assert {bool(one.refused) for one in told if one.backwards} == {True}
-    assert all("contrast" in one.refused for one in told if one.backwards and one.normalisation == "output")
+    walks = episodes(chain, lambda: KinematicFly(0.05), seconds=0.2)
+    assert {bool(one.refused) for one in walks if one.backwards} == {True}
+    assert all("contrast" in one.refused for one in walks if one.backwards and one.normalisation == "output")

@@ -9,6 +9,8 @@ claim's table for any connectome.
 
 from __future__ import annotations
 
+import math
+
 from ordinate.articles.d.brain import Brain
 from ordinate.lab.claim import Claim, Inputs
 from ordinate.lab.figures import GRID, SERIES, canvas, to_svg
@@ -18,7 +20,7 @@ from ordinate.reservoir.body.drive import Schedule, drive
 from ordinate.reservoir.body.kinematic import KinematicFly
 from ordinate.reservoir.body.story import Episode, episodes
 
-__all__ = ["CLAIM", "measure", "picture", "told"]
+__all__ = ["CLAIM", "measure", "picture", "unscaled"]
 
 CLAIM = Claim(
     id="D29",
@@ -47,10 +49,10 @@ Walks = dict[tuple[str, str, bool, str], Episode]
 
 def measure(inputs: Inputs) -> Measurement:
     """Claim D29 with the light body, on the larval connectome where it is found."""
-    return told(Brain.from_inputs(inputs))
+    return unscaled(Brain.from_inputs(inputs))
 
 
-def told(brain: Brain, *, row: str = "output") -> Measurement:
+def unscaled(brain: Brain, *, row: str = "output") -> Measurement:
     """Claim D29 on any brain.
 
     Args:
@@ -111,8 +113,8 @@ def told(brain: Brain, *, row: str = "output") -> Measurement:
             f"{_ratio(rows[1]):.2f} forwards" + ("" if back[0].refused else f", {_ratio(back[1]):.2f} backwards")
         ),
         meaning={
-            Verdict.REPRODUCED: f"As told. {words}",
-            Verdict.REFUTED: "The first half is as told: one factor for all leaves the fly where it stands, rows let the "
+            Verdict.REPRODUCED: f"As stated. {words}",
+            Verdict.REFUTED: "The first half is as stated: one factor for all leaves the fly where it stands, rows let the "
             f"signal through. {words} The crossing that the article reports is not there when signals run from presynaptic to "
             "postsynaptic neurons, as they do in a brain. Unscaled, the fly turns by "
             f"{_turn(rows):.0f} degrees in two seconds at most: it walks more than it turns.",
@@ -127,7 +129,7 @@ def told(brain: Brain, *, row: str = "output") -> Measurement:
 
 
 def _ratio(one: Episode) -> float:
-    return one.left / one.right if one.right else float("nan")
+    return one.left / one.right if one.right else math.inf if one.left else math.nan
 
 
 def _largest(several: list[Episode]) -> float:

@@ -49,7 +49,7 @@ def story(
         noses = connectome.select("sensory & olfactory", allow_empty=True).size
         stimulus = ["sensory", *(["sensory & olfactory"] if noses else [])]
     with steps("walking"):
-        told = episodes(
+        unscaled = episodes(
             connectome,
             lambda: body_named(body, step, seed),
             stimuli=stimulus,
@@ -60,14 +60,14 @@ def story(
         )
     if as_json:
         answer_json(
-            {"connectome": connectome.name, "synapses": connectome.num_synapses, "walks": [one.to_dict() for one in told]}
+            {"connectome": connectome.name, "synapses": connectome.num_synapses, "walks": [one.to_dict() for one in unscaled]}
         )
         return
     from rich.markup import escape
     from rich.text import Text
 
     table = grid("senses", "side", "normalised by", "read", "left drive", "right drive", "turned left, degrees", "walked, mm")
-    for one in told:
+    for one in unscaled:
         numbers = (
             ("-", "-", "-", "-")
             if one.refused
@@ -78,5 +78,5 @@ def story(
     size = (
         f"{connectome.name}: {format_value(connectome.num_neurons)} neurons, {format_value(connectome.num_synapses)} synapses"
     )
-    notes = [Text(reason, style="dim") for reason in dict.fromkeys(one.refused for one in told if one.refused)]
+    notes = [Text(reason, style="dim") for reason in dict.fromkeys(one.refused for one in unscaled if one.refused)]
     answer(Text(size, style="bold"), table, *notes)

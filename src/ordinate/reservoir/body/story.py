@@ -78,8 +78,8 @@ def episodes(
         ArgumentError: settings out of range, or a query without cells on either side.
 
     >>> from ordinate.reservoir import KinematicFly
-    >>> told = episodes(Connectome.synthetic(), lambda: KinematicFly(0.05), seconds=0.5)
-    >>> sorted({one.refused == "" for one in told if not one.backwards})
+    >>> unscaled = episodes(Connectome.synthetic(), lambda: KinematicFly(0.05), seconds=0.5)
+    >>> sorted({one.refused == "" for one in unscaled if not one.backwards})
     [True]
     """
     check_number("seconds", seconds, above=0)
