@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ordinate.errors import DataError, MissingDataError, UnknownNameError
+from ordinate.errors import ArgumentError, DataError, MissingDataError, UnknownNameError
 from ordinate.verify import check_attention, check_rotary
 from ordinate.verify.isolation import check_in_process
 
@@ -125,6 +125,8 @@ def test_a_node_of_a_larger_file_is_cut_out_with_its_constants(tmp_path):
         check_rotary(f"{tmp_path}/whole.onnx:turns")
     with pytest.raises(MissingDataError, match="ONNX"):
         check_rotary(f"{tmp_path}/nowhere.onnx")
+    with pytest.raises(ArgumentError, match="cpu for an ONNX model"):
+        check_rotary(f"{tmp_path}/whole.onnx:turn", device="meta")
     (tmp_path / "text.onnx").write_text("no model")
     with pytest.raises(DataError, match="ONNX"):
         check_rotary(f"{tmp_path}/text.onnx")

@@ -75,6 +75,17 @@ def test_a_wrong_builder_is_named(cause):
     assert verdict.causes[0].id == cause
 
 
+def test_a_mask_behind_a_cache_counts_the_cached_tokens():
+    def of_mask(attention_mask, past_key_values_length=0):
+        return indices.from_mask(attention_mask)[:, past_key_values_length:]
+
+    def new_tokens_alone(attention_mask, past_key_values_length=0):
+        return indices.from_mask(attention_mask[:, past_key_values_length:])
+
+    assert check_positions(of_mask).outcome("decode").status == "passed"
+    assert [one.id for one in check_positions(new_tokens_alone).failed] == ["decode"]
+
+
 def test_shards_that_overlap_are_seen():
     def overlap(length: int, rank: int, world_size: int) -> Tensor:
         return torch.arange(length)[rank * length // world_size : (rank + 1) * length // world_size + 1]

@@ -220,6 +220,8 @@ def _check(
 ) -> Verdict:
     started = time.perf_counter()
     if is_onnx(subject):
+        if how["device"] != "cpu":
+            raise ArgumentError("device", expected="cpu for an ONNX model", got=how["device"])
         name = name or (str(subject) if isinstance(subject, str | Path) else subject.graph.name or "an ONNX model")
         subject, how["arrays"] = onnx_function(subject), "numpy"
         rows = subject.table_rows

@@ -81,7 +81,7 @@ class PositionsSubject(Subject):
 
     def build(self, **values: Any) -> Tensor:
         """The positions, as they came but for a batch axis of one row."""
-        answer = self.callee.call(*self.form.call.arguments(values))
+        answer = self.callee.call(*self.form.call.arguments({"offset": 0, **values}))
         return self.callee.tensor(answer[0] if isinstance(answer, tuple | list) else answer)
 
     def row(self, **values: Any) -> Tensor:
@@ -195,6 +195,16 @@ def _rows(subject: PositionsSubject, settings: PositionsSettings) -> Observation
     whole = subject.fresh().build(key_mask=_LEFT.clone())
     alone = torch.cat([subject.fresh().build(key_mask=_LEFT[row : row + 1].clone()).reshape(1, -1) for row in range(2)])
     return Observation([Comparison("positions beside each row alone", whole, alone.double(), 0.0, ("row", "token"))])
+
+
+def _masked_cache(subject: PositionsSubject, settings: PositionsSettings) -> Observation:
+    """The mask is of the cached tokens and the new ones; positions of the new ones, or of all, are an answer."""
+    if "offset" not in subject.roles:
+        raise Unsupported("it takes no length of a cache")
+    got, cached = subject.fresh().build(key_mask=_LEFT.clone(), offset=5), 5
+    got = got[:, cached:] if got.shape == _LEFT.shape else got
+    expected = (_LEFT.cumsum(-1) - 1)[:, cached:].double()
+    return Observation([Comparison("positions of two tokens behind five", got, expected, 0.0, ("row", "token"))])
 
 
 def _mask_untouched(subject: PositionsSubject, settings: PositionsSettings) -> Observation:
@@ -500,6 +510,7 @@ BUILDERS: dict[str, tuple[Property, ...]] = {
         Property("right-padding", "Before padding real tokens count from 0 by one", _of_mask(_RIGHT, "padded on the right")),
         Property("holes", "Around holes real tokens count by one", _of_mask(_HOLED, "with holes")),
         Property("batch-neighbour", "A row does not depend on what stands beside it", _rows),
+        Property("decode", "Behind a cache real tokens count on", _masked_cache),
         Property("input-untouched", "The mask is as before the call", _mask_untouched),
     ),
     "lengths": _OF_DOCUMENTS,
