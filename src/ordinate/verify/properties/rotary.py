@@ -825,7 +825,7 @@ def _addresses(subject: RotarySubject, case: RotaryCase) -> Observation:
         got = subject.fresh().turn(query, key, steps)
         comparisons += _compared(what, got, whole, _on_cpu(inputs), steps, case)
     row = [x[:1] for x in inputs]
-    shared = subject.fresh().turn(*(x.expand(2, -1, -1, -1) for x in row), steps)
+    shared = subject.fresh().turn(row[0].expand(2, -1, -1, -1), row[1].expand(2, -1, -1, -1), steps)
     alone = [one[:1].expand(2, -1, -1, -1) for one in whole]
     beside = _on_cpu([x.expand(2, -1, -1, -1) for x in row])
     return Observation(
