@@ -38,7 +38,12 @@ def draw_memory(estimate: MemoryEstimate, limit: int | None = None) -> Figure:
             axes.barh(0, width, left=start, color=COLOURS[item.group], edgecolor="white", label=item.name)
             start += width
     if limit is not None:
-        axes.axvline(limit / unit, color="#d93025", linewidth=1.2, label=f"{limit / unit:,.4g} there is")
+        axes.axvline(
+            limit / unit,
+            color="#d93025",
+            linewidth=1.2,
+            label=f"limit: {limit / unit:,.4g} {'GiB' if unit == 2**30 else 'MiB'}",
+        )
     axes.set_yticks([])
     axes.set_xlabel("GiB" if unit == 2**30 else "MiB")
     axes.set_title(f"{estimate.source}: {estimate.sequences} x {estimate.context:,} tokens, {estimate.engine}", fontsize=9)
