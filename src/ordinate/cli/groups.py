@@ -80,11 +80,10 @@ class _Command(TyperCommand):
         try:
             return super().invoke(ctx)
         except OrdinateError as error:
-            kind, (_, _, expected, got, hint) = type(error), error.__reduce__()[1]  # type: ignore[misc]
             option = self._spelt(error.argument)
             if option == error.argument:
                 raise
-            raise kind(option, expected=expected, got=got, hint=hint) from error
+            raise type(error)(option, expected=error.expected, got=error.got, hint=error.hint) from error
 
     def _spelt(self, argument: str) -> str:
         """An argument of Python as the option or the argument of this command that it came from."""
