@@ -113,7 +113,7 @@ def read_json(path: str | Path, what: str) -> Any:
             source.read_text(encoding="utf-8"), parse_constant=_refuse_constant, object_pairs_hook=_refuse_repetition
         )
     except (OSError, ValueError) as error:  # UnicodeDecodeError and JSONDecodeError are ValueErrors
-        raise DataError(str(path), expected=f"{what} in JSON", got=_found(path, str(error))) from None
+        raise DataError(str(path), expected=f"{what} in JSON", got=_found(source, str(error))) from None
     except RecursionError:
         raise DataError(str(path), expected=f"{what} in JSON", got="brackets nested too deeply") from None
 

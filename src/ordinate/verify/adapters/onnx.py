@@ -133,7 +133,8 @@ class _Graph:
         try:
             answers = self.session.run(None, fed)
         except Exception as error:
-            raise RuntimeError(" ".join(str(error).split())[:300]) from None
+            says = " ".join(str(error).split())[:300]
+            raise DataError("subject", expected="a run of onnxruntime on these inputs", got=says) from None
         return [_unfolded(one, heads) for one in answers][0 if len(answers) != 2 else slice(None)]
 
 
