@@ -90,7 +90,7 @@ def test_standard_input_is_read_as_bytes(monkeypatch: pytest.MonkeyPatch) -> Non
         (b'{"text_config": {"x": {}, "x": 2}}', '"x" 2 times: an object, 2'),
         (b'{"a": "\\ud800"}', "half a character"),
         (b'{"\\ud800": 1}', "half a character"),
-        (b"\x80\x02}q\x00", "JSON text"),
+        (b"\x80\x02}q\x00", "got a pickle"),
         (b"PK\x03\x04" + bytes(200), "JSON"),
         (b"[" * 100_000, "levels of nesting"),
         (b'{"a":' * 100_000 + b"1" + b"}" * 100_000, "levels of nesting"),

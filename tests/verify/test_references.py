@@ -11,7 +11,18 @@ import torch
 from torch.testing import assert_close
 
 from ordinate.attention import Causal, Padding, attend
-from ordinate.frequencies import SCALINGS, DynamicNTK, Linear, Llama3, LongRoPE, NTKAware, Proportional, SteppedNTK, YaRN
+from ordinate.frequencies import (
+    SCALINGS,
+    Clipped,
+    DynamicNTK,
+    Linear,
+    Llama3,
+    LongRoPE,
+    NTKAware,
+    Proportional,
+    SteppedNTK,
+    YaRN,
+)
 from ordinate.position import ALiBi, Rotary, Sandwich, Sinusoidal, T5Bias, alibi_slopes
 from ordinate.verify.references.attention import AttentionSettings, attention
 from ordinate.verify.references.biases import BiasSettings, bias, bucket, sandwich, slopes
@@ -33,6 +44,8 @@ SCALED = [
     Llama3(8.0, 1.0, 4.0, 8192),
     LongRoPE(SHORT, LONG, 4096, 131072),
     Proportional(0.25, 2.0),
+    Clipped(20),
+    Clipped(5, soft=False),
 ]
 
 

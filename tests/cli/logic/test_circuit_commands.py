@@ -258,7 +258,7 @@ def test_wrong_use_is_refused_in_one_line(circuit: Path, tmp_path: Path) -> None
     assert "a part of the path is a file" in refused("simplify", circuit, "--out", tmp_path / "file" / "a.json")
     assert "expected one of auto, numpy, numba, got 'cuda'" in refused("run", circuit, "--implementation", "cuda")
     assert "expected a folder of IDX files" in refused("run", circuit, "--data", tmp_path / "none")
-    assert "pins: expected an integer from 1 to 32" in refused("fpga", circuit, "--out", tmp_path / "fpga", "--pins", 99)
+    assert "pins: expected an integer from 1 to 31" in refused("fpga", circuit, "--out", tmp_path / "fpga", "--pins", 99)
     assert "--images: expected at least 1" in refused("fpga", circuit, "--out", tmp_path / "fpga", "--images", 0)
     random_circuit(1, 10).save(tmp_path / "ten.json")
     Circuit(10, [], [], [], votes=[([0], [1])] * 10).save(tmp_path / "ten.json")

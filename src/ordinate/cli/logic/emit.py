@@ -28,7 +28,7 @@ def emit(
     verilog: Annotated[Path | None, typer.Option("--verilog", metavar="FILE", help="A Verilog module.")] = None,
     blif: Annotated[Path | None, typer.Option("--blif", metavar="FILE", help="BLIF, for yosys and ABC.")] = None,
     luts: Annotated[
-        int | None, typer.Option("--luts", metavar="K", help="BLIF of the voting gates as look-up tables of up to K inputs.")
+        int | None, typer.Option("--luts", metavar="N", help="BLIF of the voting gates as look-up tables of up to N inputs.")
     ] = None,
     aiger: Annotated[Path | None, typer.Option("--aiger", metavar="FILE", help="Binary AIGER, for ABC.")] = None,
     bench: Annotated[

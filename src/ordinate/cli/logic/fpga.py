@@ -20,6 +20,7 @@ def fpga(
         str,
         typer.Option(
             "--chip",
+            metavar="NAME",
             help="lp384, lp1k, hx1k, up5k, lp8k, hx8k, ecp5-12k, -25k, -45k, -85k, gw1nr-9c, gw2ar-18c, ccgm1a1, or "
             "xc7a35t (files for Vivado).",
         ),
