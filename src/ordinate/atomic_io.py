@@ -112,16 +112,17 @@ def staging_folder(folder: str | Path, *, name: str = "folder") -> Iterator[Path
     """
     target = Path(folder)
     created: list[Path] = []
-    try:
-        _make_folders(target, created)
-        staging = Path(tempfile.mkdtemp(prefix=".part-", dir=target))
-    except OSError as error:
-        _discard(None, created)
-        raise output_error(folder, error, name=name, expected="a folder that can be written to") from error
-    try:
+    staging: Path | None = None
+    try:  # around all of it: an interrupt may come as soon as the folder is made
+        try:
+            _make_folders(target, created)
+            staging = Path(tempfile.mkdtemp(prefix=".part-", dir=target))
+        except OSError as error:
+            raise output_error(folder, error, name=name, expected="a folder that can be written to") from error
         yield staging
     finally:
-        shutil.rmtree(staging, ignore_errors=True)
+        if staging is not None:
+            shutil.rmtree(staging, ignore_errors=True)
         _discard(None, created)
 
 
