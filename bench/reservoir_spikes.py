@@ -3,7 +3,7 @@
 Synthetic wiring: 127,400 neurons and 14,687,178 edges, heavy-tailed degrees (log-normal, sigma 1, both ways), geometric synapse
 counts with the mean 3.7, four neurons in ten inhibitory; drawn from a seed, no brain. Both simulate the same network with the
 same input events, in one process, taking turns. Brian2 runs its compiled target where Cython and a compiler are; its building
-and compiling are not counted, ours (weights in mV) is.
+and compiling are not counted, nor is the compiling of ours.
 
 The limit: every spike has to read its neuron's edges once, 12 bytes each, and touch the neuron at the end of each.
 Run: python bench/reservoir_spikes.py [--neurons N] [--edges E] [--seconds S]. Brian2 2.9 needs numpy below 2.
@@ -102,7 +102,8 @@ def main() -> None:
     connectome = wiring(options.neurons, options.edges)
     print(f"{machine()}\n{connectome.num_neurons:,} neurons, {connectome.num_edges:,} edges, {options.seconds:g} s simulated")
     theirs = brian(connectome, options.seconds, not options.numpy)
-    simulate_spikes(connectome, [0], seconds=0.01)  # compiled before the clock runs
+    for dtype in ("float64", "float32"):  # compiled before the clock runs, and the edges read once
+        simulate_spikes(connectome, range(1000), seconds=0.05, dtype=dtype)
     rows = []
     for driven in options.driven:
         chosen = np.random.default_rng(1).choice(options.neurons, driven, replace=False)

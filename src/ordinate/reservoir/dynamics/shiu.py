@@ -399,7 +399,6 @@ def _by_events(
     starts = weights.indptr.astype(np.int64)
     ends = starts[1:].copy()
     ends[cut] = starts[:-1][cut]
-    strengths = (weights.data * model.weight).astype(dtype)
     tables = np.stack(model.decays(np.arange(_FAR))).T.astype(dtype).copy()
     firsts = np.searchsorted(events[:, 0], np.arange(num_steps + 1))
     neurons = np.zeros(
@@ -409,15 +408,15 @@ def _by_events(
     awake = np.empty(count, dtype=np.int32)
     train = np.empty(max(4 * count, 1 << 16), dtype=np.int32)
     spike_starts = np.zeros(num_steps + 1, dtype=np.int64)
-    numbers = np.array([model.threshold - model.rest, model.reset - model.rest, kick, model.largest_rise], dtype=dtype)
+    numbers = [model.threshold - model.rest, model.reset - model.rest, kick, model.largest_rise, model.weight]
     frozen = np.maximum(waiting, 1).astype(np.int32) - 1
     refractory = waiting.astype(np.int32)
     now, num_awake = 0, 0
     while now < num_steps:
         last = min(now + 500, num_steps)
         now, num_awake = _kernel()(
-            now, last, num_awake, starts[:-1], ends, weights.indices, strengths, events[:, 1], firsts, tables, numbers,
-            frozen, refractory, model.delay_steps, neurons, awake, train, spike_starts,
+            now, last, num_awake, starts[:-1], ends, weights.indices, weights.data, events[:, 1], firsts, tables,
+            np.array(numbers, dtype), frozen, refractory, model.delay_steps, neurons, awake, train, spike_starts,
         )  # fmt: skip
         if now < last:  # room for a step in which everybody fires
             train = np.concatenate((train, np.empty_like(train)))
@@ -454,10 +453,10 @@ def _kernel() -> Any:
 
     @jit
     def run(  # type: ignore[no-untyped-def]
-        now, last, num_awake, starts, ends, targets, strengths, kicked, firsts, tables, numbers,
+        now, last, num_awake, starts, ends, targets, counts, kicked, firsts, tables, numbers,
         frozen, refractory, delay, neurons, awake, train, spike_starts,
     ):  # fmt: skip
-        threshold, reset, kick, rise = numbers[0], numbers[1], numbers[2], numbers[3]
+        threshold, reset, kick, rise, weight = numbers[0], numbers[1], numbers[2], numbers[3], numbers[4]
         count = spike_starts[now]
         while now < last:
             if count + num_awake > train.size:
@@ -487,7 +486,7 @@ def _kernel() -> Any:
                         one = neurons[index]
                         if now > one.blocked:
                             advance(one, now, tables)
-                            one.g += strengths[edge]
+                            one.g += counts[edge] * weight
                             if one.awake == 0 and may_fire(one, threshold, rise):
                                 one.awake = 1
                                 awake[num_awake] = index
