@@ -215,7 +215,9 @@ def _form(circuit: Circuit, dtype: str | None, rows: Any, for_verilog: bool) -> 
         form = _Form(replace(circuit, inputs=whole), own, whole.dtype, number, words, changed)
     if rows is not None:  # as a program reads them
         assert form.circuit.inputs is not None
-        assert np.array_equal(form.circuit.inputs.bits(form.encoded(rows)), inputs.bits(rows))
+        if not np.array_equal(form.circuit.inputs.bits(form.encoded(rows)), inputs.bits(rows)):
+            expected = "a type that keeps every row on its side of every threshold"
+            raise RefusedError("--dtype", expected=expected, got=form.described)
     return form
 
 
