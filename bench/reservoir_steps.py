@@ -31,8 +31,7 @@ from ordinate.data import data_folder
 from ordinate.lab.machine import machine, versions
 from ordinate.reservoir import Connectome, Reservoir
 from ordinate.reservoir.connectome.gain import normalise
-from ordinate.reservoir.dynamics.compiled import CompiledRun
-from ordinate.reservoir.dynamics.memory_layout import PAD
+from ordinate.reservoir.dynamics.compiled import PAD, CompiledRun
 
 BATCH = 16
 GOALS = {

@@ -2,8 +2,9 @@
 
     python bench/structure.py [--source src/ordinate] [--list]
 
-Nothing is imported: files are parsed. An import counts wherever it stands, inside functions and under TYPE_CHECKING too. The
-last line is JSON.
+Nothing is imported: files are parsed. An import counts wherever it stands, inside functions and under TYPE_CHECKING too. A
+module that its package's `__init__` exports and no other imports is not counted as one with a single importer. The last line is
+JSON.
 """
 
 from __future__ import annotations
@@ -100,7 +101,12 @@ def main() -> None:
 
     packages = {name for name, path in names.items() if path.name == "__init__.py"}
     lines = Counter({name: len(path.read_text().splitlines()) for name, path in names.items()})
-    single = sorted(name for name in names if name not in packages and len(importers[name]) == 1)
+    # a module that only its own package's __init__ imports is a public module that the package exports
+    single = sorted(
+        name
+        for name in names
+        if name not in packages and len(importers[name]) == 1 and importers[name] != {name.rpartition(".")[0]}
+    )
     bare = {name: missing for name, tree in trees.items() if (missing := without_example(tree))}
     rings = circles(graph)
     rows = []

@@ -17,6 +17,7 @@ from typing import Any
 __all__ = ["MOVED", "keep_old_spellings"]
 
 MOVED: dict[str, tuple[str, ...]] = {
+    "ordinate.lab.verdict": ("ordinate.lab.measurement",),
     "ordinate.logic.convolution_blocks": ("ordinate.logic.network.convolution_blocks",),
     "ordinate.reservoir.cache": ("ordinate.reservoir.connectome.cache",),
     "ordinate.reservoir.closed_loop": ("ordinate.reservoir.dynamics.reservoir",),

@@ -9,8 +9,7 @@ from ordinate.articles.a.a1_order_blind import order_blind
 from ordinate.articles.sentence import plain_attention, sentence_vectors
 from ordinate.attention import Causal
 from ordinate.data import word_vectors
-from ordinate.lab.measurement import Measurement, Verdict
-from ordinate.lab.verdict import judge
+from ordinate.lab.measurement import Measurement, Verdict, judge
 
 SEEDS = range(4)
 

@@ -10,8 +10,7 @@ from torch import Tensor
 
 from ordinate.articles.a.a2_sinusoid_picture import measure, sinusoid_picture
 from ordinate.lab.claim import Inputs
-from ordinate.lab.measurement import Verdict
-from ordinate.lab.verdict import judge
+from ordinate.lab.measurement import Verdict, judge
 
 
 def ladder(positions: Tensor, base: float = 10000.0, width: int = 64) -> Tensor:

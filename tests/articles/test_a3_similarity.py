@@ -10,8 +10,7 @@ from torch import Tensor
 
 from ordinate.articles.a.a3_similarity import measure, similarity
 from ordinate.lab.claim import Inputs
-from ordinate.lab.measurement import Role, Verdict
-from ordinate.lab.verdict import judge
+from ordinate.lab.measurement import Role, Verdict, judge
 from ordinate.position import Sinusoidal
 
 NOISE = torch.randn(80, 64, dtype=torch.float64, generator=torch.Generator().manual_seed(0))

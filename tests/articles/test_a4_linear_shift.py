@@ -8,8 +8,7 @@ from torch import Tensor
 
 from ordinate.articles.a.a4_linear_shift import block_rotation, linear_shift, measure
 from ordinate.lab.claim import Inputs
-from ordinate.lab.measurement import Animation, Role, Verdict
-from ordinate.lab.verdict import judge
+from ordinate.lab.measurement import Animation, Role, Verdict, judge
 from ordinate.position import Sinusoidal
 
 SEEDS = range(5)

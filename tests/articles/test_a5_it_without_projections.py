@@ -20,8 +20,7 @@ from ordinate.articles.a.a5_it_without_projections import (
 )
 from ordinate.data import WordVectors, word_vectors
 from ordinate.lab.claim import Inputs
-from ordinate.lab.measurement import Measurement, Role, Verdict
-from ordinate.lab.verdict import judge
+from ordinate.lab.measurement import Measurement, Role, Verdict, judge
 from ordinate.position import Sinusoidal
 
 

@@ -11,8 +11,7 @@ from ordinate.articles.live_bytes import LiveBytes
 from ordinate.articles.sentence import sentence_vectors
 from ordinate.data import word_vectors
 from ordinate.lab.claim import Inputs
-from ordinate.lab.measurement import Role, Verdict
-from ordinate.lab.verdict import judge
+from ordinate.lab.measurement import Role, Verdict, judge
 from ordinate.position import Sinusoidal
 
 MEASURES = [b1_norm, b2_inner_product, b3_four_terms, b4_one_sine, b5_skewing, b6_picture]

@@ -25,8 +25,7 @@ from ordinate.articles.c.c11_axes import grid_checks, multimodal_checks, time_ch
 from ordinate.articles.sentence import plain_attention
 from ordinate.attention import Causal
 from ordinate.lab.claim import Inputs
-from ordinate.lab.measurement import Measurement, Verdict
-from ordinate.lab.verdict import judge
+from ordinate.lab.measurement import Measurement, Verdict, judge
 from ordinate.position import (
     ALiBi,
     AxialRotary,

@@ -33,8 +33,7 @@ from ordinate.articles.sentence import plain_attention
 from ordinate.attention import AttentionPooling, Causal, MeanPooling, MultiHeadAttention
 from ordinate.data import WordVectors
 from ordinate.lab.claim import Inputs
-from ordinate.lab.measurement import Measurement, Role, Verdict
-from ordinate.lab.verdict import judge
+from ordinate.lab.measurement import Measurement, Role, Verdict, judge
 from ordinate.position import Sinusoidal
 
 pytestmark = pytest.mark.usefixtures("undrawn")

@@ -26,8 +26,7 @@ from ordinate.articles.d.d19_ten_digits import Grown
 from ordinate.articles.d.logic_digits import digits_for, network
 from ordinate.data import digits
 from ordinate.lab.claim import Inputs
-from ordinate.lab.measurement import Measurement, Verdict
-from ordinate.lab.verdict import judge
+from ordinate.lab.measurement import Measurement, Verdict, judge
 from ordinate.logic.circuit.gates import coefficients, gate_table
 from tests.articles.drawn_circuits import layered
 from tests.external import needs, required

@@ -10,8 +10,7 @@ import pytest
 
 from ordinate.articles.d import d20_speed, d21_chip
 from ordinate.lab.claim import Inputs
-from ordinate.lab.measurement import Measurement, Verdict
-from ordinate.lab.verdict import judge
+from ordinate.lab.measurement import Measurement, Verdict, judge
 from ordinate.logic import Circuit
 from ordinate.logic.export.lut_mapping import LutNetwork, map_luts
 from tests.articles.drawn_circuits import layered

@@ -14,8 +14,7 @@ import pytest
 from ordinate.articles.d import d11_radius, d12_dominates, d13_crossing, d14_body, d29_story
 from ordinate.articles.d.brain import Brain
 from ordinate.lab.claim import Inputs
-from ordinate.lab.measurement import Measurement, Role, Verdict
-from ordinate.lab.verdict import judge
+from ordinate.lab.measurement import Measurement, Role, Verdict, judge
 from ordinate.reservoir import Connectome, KinematicFly
 from ordinate.reservoir.body.kinematic import Body, Pose
 from ordinate.reservoir.body.neuromechfly import installed_generation

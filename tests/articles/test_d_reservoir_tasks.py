@@ -12,8 +12,7 @@ import pytest
 
 from ordinate.articles.d import d15_theory
 from ordinate.articles.d.brain import Brain
-from ordinate.lab.measurement import Measurement, Verdict
-from ordinate.lab.verdict import judge
+from ordinate.lab.measurement import Measurement, Verdict, judge
 from ordinate.reservoir import Connectome
 from ordinate.reservoir.connectome.nulls import random_edges
 from ordinate.reservoir.tasks.base import Size

@@ -11,9 +11,8 @@ import pytest
 from ordinate.articles.field import f1_one_half, f2_clipped, f3_dropped, f4_wiring
 from ordinate.lab.catalogue import choose, read_claims
 from ordinate.lab.claim import Inputs
-from ordinate.lab.measurement import Measurement, Verdict
+from ordinate.lab.measurement import Measurement, Verdict, judge
 from ordinate.lab.runner import run_one
-from ordinate.lab.verdict import judge
 from ordinate.reservoir.control import Contrast, Control
 from tests.articles.conftest import TRAINED
 

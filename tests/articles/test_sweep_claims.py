@@ -14,8 +14,7 @@ from ordinate.articles.b import b7_sinusoid_or_learned
 from ordinate.articles.c import c8_alibi, c9_which_to_use, c10_lost_in_the_middle, c12_extending, c13_no_encoding
 from ordinate.articles.sweep_runs import records_of, small_cell
 from ordinate.lab.claim import Inputs
-from ordinate.lab.measurement import Measurement, Verdict
-from ordinate.lab.verdict import judge
+from ordinate.lab.measurement import Measurement, Verdict, judge
 from ordinate.sweep.cell import Cell
 from ordinate.sweep.store import Store
 

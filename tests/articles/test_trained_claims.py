@@ -16,9 +16,8 @@ from ordinate.articles.trained_terms import four_terms_of, shares
 from ordinate.errors import DataError
 from ordinate.lab.catalogue import choose, read_claims
 from ordinate.lab.claim import Inputs
-from ordinate.lab.measurement import Measurement, Verdict
+from ordinate.lab.measurement import Measurement, Verdict, judge
 from ordinate.lab.runner import run_one
-from ordinate.lab.verdict import judge
 from ordinate.position import Sinusoidal
 from ordinate.sweep.model import SweepDecoder
 from tests.articles.conftest import TRAINED

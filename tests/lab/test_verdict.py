@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ordinate.lab.measurement import Check, Role, Verdict
-from ordinate.lab.verdict import judge
+from ordinate.lab.measurement import Check, Role, Verdict, judge
 
 
 def check(role: Role, holds: bool) -> Check:

@@ -1,18 +1,27 @@
 """`Decoder`: a Llama-shaped language model, small enough to read, with any encoding of the catalogue.
 
 Blocks of x + attention(norm(x)) and x + feed_forward(norm(x)), then a norm and a projection to the vocabulary. Reading other
-people's checkpoints is in `checkpoint`, choosing tokens in `generation`, rows split over processes in `context_parallel`.
+people's checkpoints is in `checkpoint`, choosing tokens in `generation`.
 Sources: Touvron et al. 2023, arXiv 2302.13971, section 2.2; Zhang and Sennrich 2019, arXiv 1910.07467 (RMS norm); Shazeer 2020,
 arXiv 2002.05202 (SwiGLU).
+
+A long row can be split over processes (`gather_over`): each holds some of its queries, and keys and values come together layer
+by layer. Encodings and masks look at positions, so a shard needs nothing but its own (`indices.shard`, plain or zig-zag), and
+the keys' gathered in the same order. The communication is PyTorch's: an all-gather of keys and values that carries gradients
+back, as its own context parallelism does for FlexAttention and Llama 3 did in training (Llama team 2024, arXiv 2407.21783,
+section 3.3.2). PyTorch's `torch.distributed.tensor.experimental.context_parallel` passes a ring through CUDA kernels and masks
+by index; for a CPU it has none (torch 2.13). This way works on both, for packed rows too, at the price of all keys of one layer
+in memory at a time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
+import torch.distributed
 from torch import Tensor, nn
 from torch.nn.functional import linear, silu
 
@@ -20,7 +29,6 @@ from ordinate.arguments import check_integer
 from ordinate.attention.backend_selection import Implementation
 from ordinate.attention.cache import KVCache
 from ordinate.attention.checkpoint import open_checkpoint
-from ordinate.attention.context_parallel import Group, gather_over
 from ordinate.attention.encodings import Encoding, as_encodings, cached_width, own_scale, position_axes
 from ordinate.attention.generation import generate
 from ordinate.attention.layers import MultiHeadAttention
@@ -32,7 +40,7 @@ from ordinate.position import indices
 from ordinate.position.protocols import adds_to_embeddings
 from ordinate.shapes import check_shape
 
-__all__ = ["Block", "Decoder", "SwiGLU", "load_decoder"]
+__all__ = ["Block", "Decoder", "Group", "SwiGLU", "gather_over", "load_decoder"]
 
 
 class SwiGLU(nn.Module):
@@ -181,7 +189,7 @@ class Decoder(nn.Module):
             token_mask: bool [B, T], true where the token is real.
             documents: integers [T] or [B, T], the document of each token in packed rows.
             cache: as `new_cache` makes it; the tokens go in. Under no_grad or inference_mode.
-            group: the processes among which the rows are split, see `context_parallel`.
+            group: the processes among which the rows are split, see `gather_over`.
             last_only: leave the other tokens' logits out.
 
         Raises:
@@ -395,3 +403,39 @@ def _last_tokens(input_ids: Tensor, token_mask: Tensor | None) -> Tensor:
     if token_mask is None:
         return starts + tokens - 1
     return starts + torch.where(token_mask.bool(), torch.arange(tokens, device=input_ids.device), 0).amax(-1)
+
+
+Group: TypeAlias = "torch.distributed.ProcessGroup"
+
+
+def gather_over(group: Group) -> Callable[[Tensor, int], Tensor]:
+    """What joins a tensor with those of the other processes of `group`, by rank, along an axis: (tensor, axis) -> tensor.
+
+    Every process must hold as many tokens. The gradient of a process's tensor is summed over what all make of it, so a loss
+    that each process takes over its own tokens adds up: parameters' gradients are then summed over the group, as with data
+    parallelism.
+
+    Raises:
+        RefusedError: torch.distributed is not initialised.
+    """
+    if not torch.distributed.is_available() or not torch.distributed.is_initialized():
+        raise RefusedError(
+            "group",
+            expected="a process group of torch.distributed",
+            got="no processes: it is not initialised",
+            hint="call torch.distributed.init_process_group, and start the program with torchrun",
+        )
+    import torch.distributed._functional_collectives as collectives  # slow to import, and few need it
+
+    if hasattr(collectives, "all_gather_single"):  # torch 2.13 renamed it, and gave it gradients
+        plain = carrying = collectives.all_gather_single
+    else:
+        plain, carrying = collectives.all_gather_tensor, collectives.all_gather_tensor_autograd
+
+    def gather(tensor: Tensor, axis: int) -> Tensor:
+        sent = tensor.to(torch.uint8) if tensor.dtype is torch.bool else tensor
+        all_gather = carrying if sent.is_floating_point() else plain
+        joined = collectives.wait_tensor(all_gather(sent.movedim(axis, 0).contiguous(), 0, group))
+        return joined.movedim(0, axis).to(tensor.dtype)
+
+    return gather

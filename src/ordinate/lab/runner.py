@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Any
 from ordinate.errors import UnknownNameError
 from ordinate.lab.claim import Claim, Inputs
 from ordinate.lab.machine import machine, versions
-from ordinate.lab.measurement import Animation, Figure, Measurement, Role, Verdict
-from ordinate.lab.verdict import judge
+from ordinate.lab.measurement import Animation, Figure, Measurement, Role, Verdict, judge
 
 if TYPE_CHECKING:
     from rich.console import Console

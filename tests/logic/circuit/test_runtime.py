@@ -11,9 +11,8 @@ from ordinate.errors import ArgumentError, MissingExtraError, ShapeError, Unknow
 from ordinate.logic import Circuit, InputThresholds
 from ordinate.logic.circuit.bit_packing import pack, unpack
 from ordinate.logic.circuit.netlist import Netlist, add_circuit
-from ordinate.logic.circuit.program import Stage, lower, voting_signals
+from ordinate.logic.circuit.program import Stage, inputs_first, lower, near_order, voting_signals
 from ordinate.logic.circuit.runtime import BLOCK_WORDS, BitParallel, run_by_numba, run_by_numpy
-from ordinate.logic.circuit.scheduling import inputs_first, near_order
 from tests.logic.circuits import GENUINE, plain_classes, plain_scores, plain_signals, random_circuit, some_inputs
 
 needs_numba = pytest.mark.skipif(importlib.util.find_spec("numba") is None, reason="numba (extra `fast`) is not installed")

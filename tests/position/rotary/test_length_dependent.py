@@ -8,7 +8,7 @@ from ordinate.errors import ArgumentError, ArgumentTypeError, RefusedError, Shap
 from ordinate.frequencies import DynamicNTK, LongRoPE, SteppedNTK, inverse_frequencies
 from ordinate.frequencies.scaling import Settings
 from ordinate.position import Rotary
-from ordinate.position.rotary.length_dependent import row_frequencies, row_lengths
+from ordinate.position.rotary.single_axis import row_frequencies, row_lengths
 
 SCALINGS = [DynamicNTK(2.0, 32), DynamicNTK(8.0, 2048), SteppedNTK(32), LongRoPE([1.0] * 8, [3.0] * 8, 32, 10**9)]
 

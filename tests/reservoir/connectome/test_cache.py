@@ -10,7 +10,7 @@ import pytest
 
 from ordinate.reservoir import Connectome
 from ordinate.reservoir.connectome.cache import CACHE_VARIABLE, cache_folder, cached, load, save
-from ordinate.reservoir.connectome.synthetic import draw_synthetic
+from ordinate.reservoir.connectome.connectome import draw_synthetic
 
 
 def test_a_saved_connectome_is_the_same_connectome(tmp_path):

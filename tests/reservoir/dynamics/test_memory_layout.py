@@ -11,7 +11,7 @@ from scipy import sparse
 from ordinate.reservoir import Connectome
 from ordinate.reservoir.connectome.gain import normalise
 from ordinate.reservoir.connectome.signs import dale
-from ordinate.reservoir.dynamics.memory_layout import PAD, lay_out
+from ordinate.reservoir.dynamics.compiled import PAD, lay_out
 
 
 def unpacked(incoming):
