@@ -9,12 +9,13 @@ from __future__ import annotations
 import difflib
 import math
 import operator
-from collections.abc import Iterable
+import warnings
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ordinate.errors import ArgumentError, ArgumentTypeError, UnknownNameError
 
-__all__ = ["check_choice", "check_flag", "check_integer", "check_number", "did_you_mean"]
+__all__ = ["check_choice", "check_flag", "check_integer", "check_number", "did_you_mean", "renamed_argument"]
 
 
 def check_integer(name: str, value: Any, *, minimum: int | None = None, maximum: int | None = None, hint: str = "") -> int:
@@ -128,6 +129,29 @@ def did_you_mean(name: Any, known: Iterable[str]) -> str:
     """
     near = difflib.get_close_matches(str(name), list(known), n=1)
     return f'did you mean "{near[0]}"?' if near else ""
+
+
+def renamed_argument(name: str, value: Any, others: Mapping[str, Any], old: str) -> Any:
+    """The value of an argument that had another name, which works for one release and warns.
+
+    Args:
+        name: the argument's name.
+        value: what came under it.
+        others: keyword arguments that the signature does not name.
+        old: the argument's old name, the only one that `others` may hold.
+
+    Raises:
+        TypeError: another keyword argument, as Python raises it.
+
+    >>> renamed_argument("factor", 2.0, {}, "scale")
+    2.0
+    """
+    for other in others:
+        if other != old:
+            raise TypeError(f"got an unexpected keyword argument {other!r}")
+    if others:
+        warnings.warn(f"{old}= is now {name}=; the old name goes with the next release", DeprecationWarning, stacklevel=3)
+    return others.get(old, value)
 
 
 def _bounded(

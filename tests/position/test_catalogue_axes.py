@@ -41,7 +41,7 @@ CATALOGUE = {
             "layout": "interleaved",
             "sections": [5, 6],
             "base": 100.0,
-            "ladder": "dealt",
+            "schedule": "dealt",
             "turns": True,
             "order": [1, 0],
         },
@@ -89,7 +89,7 @@ def test_every_setting_changes_what_comes_out(name, setting):
         ("sinusoidal-grid", {"dim": 24, "axes": 3}),
         ("learned-grid", {"size": [2, 2, 3], "dim": 8}),
         ("axial-rotary", {"head_dim": 24, "layout": "half", "axes": 3}),
-        ("axial-rotary", {"head_dim": 24, "layout": "half", "axes": 3, "ladder": "linear", "resolution": 32.0}),
+        ("axial-rotary", {"head_dim": 24, "layout": "half", "axes": 3, "schedule": "linear", "resolution": 32.0}),
         ("mixed-rotary", {"head_dim": 24, "num_heads": 2, "axes": 3}),
     ],
 )

@@ -12,11 +12,11 @@ from ordinate.verify import check_embedding
 from ordinate.verify.properties import shared
 
 
-@pytest.mark.parametrize(("layout", "ladder"), [("interleaved", "vaswani"), ("half", "tensor2tensor"), ("half", "vaswani")])
-def test_the_arrangement_is_found(layout, ladder):
-    verdict = check_embedding(Sinusoidal(64, layout=layout, ladder=ladder))
+@pytest.mark.parametrize(("layout", "schedule"), [("interleaved", "vaswani"), ("half", "tensor2tensor"), ("half", "vaswani")])
+def test_the_arrangement_is_found(layout, schedule):
+    verdict = check_embedding(Sinusoidal(64, layout=layout, schedule=schedule))
     assert verdict.passed, verdict
-    assert (verdict.identified["layout"], verdict.identified["ladder"]) == (layout, ladder)
+    assert (verdict.identified["layout"], verdict.identified["schedule"]) == (layout, schedule)
 
 
 def test_a_learned_table_is_held_to_the_laws_alone():

@@ -80,7 +80,7 @@ def test_sinusoids_are_those_of_an_independent_formula(name):
     case, told = CASES[name], vectors(CASES[name])
     layout = case.settings.get("layout", "interleaved")
     ladder_name = case.settings.get("ladder", "tensor2tensor" if layout == "half" else "vaswani")
-    settings = EmbeddingSettings(case.settings["dim"], layout=layout, ladder=ladder_name)
+    settings = EmbeddingSettings(case.settings["dim"], layout=layout, schedule=ladder_name)
     positions = tensor(told["inputs"]["positions"]).long()
     assert_close(tensor(told["outputs"]["vectors"], "float64"), sinusoid(positions, settings), rtol=0, atol=1e-9)
 

@@ -130,8 +130,8 @@ def test_buckets_are_those_of_the_encoding(bidirectional, buckets, farthest):
 def test_sinusoids_are_those_of_the_encoding(arrangement, dim):
     layout, ladder_name, _ = arrangement
     positions = torch.tensor([0, 1, 5, 70_000])
-    ours = Sinusoidal(dim, layout=layout, ladder=ladder_name).encode(positions, dtype=torch.float64)
-    settings = EmbeddingSettings(dim, layout=layout, ladder=ladder_name)
+    ours = Sinusoidal(dim, layout=layout, schedule=ladder_name).encode(positions, dtype=torch.float64)
+    settings = EmbeddingSettings(dim, layout=layout, schedule=ladder_name)
     assert_close(sinusoid(positions, settings), ours, rtol=0, atol=1e-10)
 
 

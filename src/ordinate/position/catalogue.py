@@ -55,6 +55,8 @@ def build(spec: PositionSpec) -> nn.Module:
         name: build(PositionSpec.from_dict(value)) if isinstance(value, Mapping) and "encoding" in value else value
         for name, value in spec.settings.items()
     }
+    if "ladder" in settings:  # as specs of earlier releases, and golden files, spell it
+        settings["schedule"] = settings.pop("ladder")
     if spec.scaling is not None:
         settings["scaling"] = spec.scaling
     try:

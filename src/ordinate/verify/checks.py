@@ -12,7 +12,7 @@ from typing import Any, Literal
 import torch
 from torch import nn
 
-from ordinate.arguments import check_choice
+from ordinate.arguments import check_choice, renamed_argument
 from ordinate.errors import ArgumentError, UnknownNameError
 from ordinate.frequencies import Scaling
 from ordinate.position.token_families import TOKEN_FAMILIES, TokenFamily
@@ -119,7 +119,7 @@ def _embedding_identified(subject: EmbeddingSubject, case: EmbeddingCase) -> dic
     known = case.known
     if not case.stated.rule:
         return {}
-    return {"layout": known.layout, "ladder": known.ladder, "sines_first": known.sines_first, "scale": known.scale}
+    return {"layout": known.layout, "schedule": known.schedule, "sines_first": known.sines_first, "scale": known.scale}
 
 
 def _builder_from_fault(wrong: Any, asked: Asked, subject: PositionsSubject) -> PositionsSubject:
@@ -416,7 +416,7 @@ def check_embedding(
     rule: Literal["sinusoidal"] | None = "sinusoidal",
     base: float = 10000.0,
     layout: Literal["interleaved", "half"] | None = None,
-    ladder: Literal["vaswani", "tensor2tensor"] | None = None,
+    schedule: Literal["vaswani", "tensor2tensor"] | None = None,
     scale: float | None = None,
     positions: int = 5000,
     order: str | None = None,
@@ -427,6 +427,7 @@ def check_embedding(
     device: str = "cpu",
     seconds: float = 10.0,
     name: str | None = None,
+    **renamed: Any,
 ) -> Verdict:
     """Check a position embedding; which arrangement of sines and cosines it has is identified where it is not stated.
 
@@ -436,7 +437,7 @@ def check_embedding(
         rule: "sinusoidal", or None for a learned table.
         base: of the frequency schedule.
         layout: "interleaved" or "half"; None takes what is identified.
-        ladder: the frequency schedule, "vaswani" or "tensor2tensor"; None takes what is identified.
+        schedule: of the frequencies, "vaswani" or "tensor2tensor"; None takes what is identified.
         scale: a factor on all values; None takes what is identified.
         positions: how many it can tell apart.
         order: "BTD" or "TBD", the axes of the embeddings; by default found out.
@@ -449,8 +450,9 @@ def check_embedding(
     >>> check_embedding(Sinusoidal(16), dim=16).passed
     True
     """
+    schedule = renamed_argument("schedule", schedule, renamed, "ladder")
     settings = EmbeddingSettings.checked(
-        dim=dim, rule=rule, base=base, layout=layout, ladder=ladder, scale=scale, positions=positions
+        dim=dim, rule=rule, base=base, layout=layout, schedule=schedule, scale=scale, positions=positions
     )
     asked = {"only": only, "skip": skip, "strict_storage": strict_storage}
     return _check(

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from torch.testing import assert_close
 
 from ordinate.errors import ArgumentError, ArgumentTypeError, PositionRangeError, ShapeError
-from ordinate.position import LearnedTable, NoPosition, Sinusoidal, indices
+from ordinate.position import LearnedTable, NoPosition, Sinusoidal, build, indices
+from ordinate.spec import PositionSpec
 from tests.position.timm_files import timm_layers
 
 
@@ -47,7 +48,7 @@ def test_interleaved_sinusoids_are_the_formula_of_the_paper(dim):
 
 def test_the_halved_ladder_ends_exactly_at_one_over_the_base():
     assert Sinusoidal(64, layout="half").frequencies()[-1] == pytest.approx(1e-4, rel=1e-14)
-    assert Sinusoidal(64, layout="half", ladder="vaswani").frequencies()[-1] == pytest.approx(10000 ** (-62 / 64), rel=1e-14)
+    assert Sinusoidal(64, layout="half", schedule="vaswani").frequencies()[-1] == pytest.approx(10000 ** (-62 / 64), rel=1e-14)
 
 
 def test_whisper_has_the_halved_sinusoids():
@@ -59,7 +60,7 @@ def test_whisper_has_the_halved_sinusoids():
 def test_marian_has_the_halved_sinusoids_with_the_ladder_of_the_paper():
     marian = pytest.importorskip("transformers.models.marian.modeling_marian")
     theirs = marian.MarianSinusoidalPositionalEmbedding(128, 36).create_weight()
-    ours = Sinusoidal(36, layout="half", ladder="vaswani").encode(indices.consecutive(128))
+    ours = Sinusoidal(36, layout="half", schedule="vaswani").encode(indices.consecutive(128))
     assert_close(ours, theirs, rtol=0, atol=1e-6)
 
 
@@ -131,7 +132,7 @@ def test_a_table_ends_and_says_so(positions, error, words):
         (lambda: LearnedTable(4, 4, row_offset=-1), ArgumentError, "row_offset: expected an integer of at least 0, got -1"),
         (lambda: Sinusoidal(0), ArgumentError, "dim: expected an integer of at least 1, got 0"),
         (lambda: Sinusoidal(4, layout="halves"), ArgumentError, "layout: expected 'interleaved' or 'half', got halves"),
-        (lambda: Sinusoidal(4, ladder="whisper"), ArgumentError, "ladder: expected 'vaswani' or 'tensor2tensor'"),
+        (lambda: Sinusoidal(4, schedule="whisper"), ArgumentError, "schedule: expected 'vaswani' or 'tensor2tensor'"),
         (lambda: Sinusoidal(4, base=1.0), ArgumentError, "base: expected a finite number above 1"),
         (lambda: Sinusoidal(4).encode(torch.tensor([1.0], dtype=torch.float16)), ArgumentTypeError, "got torch.float16"),
         (lambda: LearnedTable(4, 4).resized(0), ArgumentError, "num_positions: expected an integer of at least 1, got 0"),
@@ -175,3 +176,12 @@ def test_a_resize_to_the_same_length_changes_no_bit_and_leaves_the_old_table_alo
     with torch.no_grad():
         same.weight.zero_()
     assert torch.equal(table.weight, before)
+
+
+def test_the_frequency_schedule_had_another_name_which_warns():
+    with pytest.warns(DeprecationWarning, match="ladder= is now schedule="):
+        old = Sinusoidal(8, layout="half", ladder="vaswani")
+    assert repr(old) == "Sinusoidal(8, layout='half', schedule='vaswani')"
+    assert build(PositionSpec("sinusoidal", {"dim": 8, "ladder": "tensor2tensor"})).schedule == "tensor2tensor"
+    with pytest.raises(TypeError, match="unexpected keyword argument 'laddr'"):
+        Sinusoidal(8, laddr="vaswani")

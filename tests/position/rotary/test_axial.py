@@ -118,12 +118,12 @@ def test_eva02_turns_as_in_timm_at_the_pretrained_grid_and_at_another(reference)
     assert_close(ours.rotate(x, ours.positions(3, 5)), expected, rtol=0, atol=5e-6)
 
 
-@pytest.mark.parametrize("ladder", ["octaves", "linear"])
-def test_pixel_frequencies_are_those_of_timm(ladder):
+@pytest.mark.parametrize("schedule", ["octaves", "linear"])
+def test_pixel_frequencies_are_those_of_timm(schedule):
     layers = timm_layers("pos_embed_sincos")
-    theirs = layers.RotaryEmbeddingCat(32, in_pixels=True, max_res=224, linear_bands=ladder == "linear")
+    theirs = layers.RotaryEmbeddingCat(32, in_pixels=True, max_res=224, linear_bands=schedule == "linear")
     x = heads(1, 2, 15, 32).float()
-    ours = AxialRotary.named("timm-pixel", 32, ladder=ladder)
+    ours = AxialRotary.named("timm-pixel", 32, schedule=schedule)
     expected = layers.apply_rot_embed_cat(x, theirs.get_embed([3, 5]))
     assert_close(ours.rotate(x, ours.positions(3, 5)), expected, rtol=0, atol=2e-4)  # float32 angles up to 112 pi
 
@@ -134,7 +134,7 @@ def test_rotary_embedding_torch_has_the_same_axes_in_pixels_and_in_steps():
     for ours, theirs in (
         (AxialRotary(32, layout="interleaved"), library.RotaryEmbedding(16)),
         (
-            AxialRotary(32, layout="interleaved", ladder="linear", resolution=10.0, coordinates="corners"),
+            AxialRotary(32, layout="interleaved", schedule="linear", resolution=10.0, coordinates="corners"),
             library.RotaryEmbedding(16, freqs_for="pixel", max_freq=10),
         ),
     ):
@@ -225,15 +225,19 @@ def test_far_coordinates_are_as_exact_as_near_ones():
             ArgumentTypeError,
             "sections: expected an integer, got float 4.0",
         ),
-        (lambda: AxialRotary(16, layout="half", ladder="pixel"), ArgumentError, "ladder: expected one of ['own', 'dealt'"),
+        (lambda: AxialRotary(16, layout="half", schedule="pixel"), ArgumentError, "schedule: expected one of ['own', 'dealt'"),
         (
-            lambda: AxialRotary(16, layout="half", ladder="linear"),
+            lambda: AxialRotary(16, layout="half", schedule="linear"),
             ArgumentError,
             "resolution: expected a number for the schedules",
         ),
-        (lambda: AxialRotary(16, layout="half", resolution=9.0), ArgumentError, "got 9.0 with ladder='own'"),
-        (lambda: AxialRotary(16, layout="half", ladder="linear", resolution=1.0), ArgumentError, "a finite number above 2"),
-        (lambda: AxialRotary(16, layout="half", ladder="dealt", sections=(5, 3)), ArgumentError, "equal sections with ladder"),
+        (lambda: AxialRotary(16, layout="half", resolution=9.0), ArgumentError, "got 9.0 with schedule='own'"),
+        (lambda: AxialRotary(16, layout="half", schedule="linear", resolution=1.0), ArgumentError, "a finite number above 2"),
+        (
+            lambda: AxialRotary(16, layout="half", schedule="dealt", sections=(5, 3)),
+            ArgumentError,
+            "equal sections with sch",
+        ),
         (
             lambda: AxialRotary(16, layout="half", order=(0, 0)),
             ArgumentError,

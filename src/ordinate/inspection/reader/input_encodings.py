@@ -126,7 +126,7 @@ def learned_axes(*sizes: str, note: str = "", table: str = "learned") -> Reader:
 
 def sinusoidal(
     layout: str,
-    ladder: str,
+    schedule: str,
     *,
     offset: int = 0,
     limit: tuple[str, ...] = (),
@@ -136,7 +136,7 @@ def sinusoidal(
 
     Args:
         layout: "half" puts all sines before all cosines, "interleaved" alternates.
-        ladder: "vaswani" or "tensor2tensor", see `ordinate.position.Sinusoidal`.
+        schedule: "vaswani" or "tensor2tensor", see `ordinate.position.Sinusoidal`.
         offset: what the code adds to positions.
         limit: keys of the rows that the code precomputes, a cache rather than a limit.
         when: whether the file switches it on.
@@ -147,7 +147,7 @@ def sinusoidal(
             return None
         settings = {
             "layout": Value(layout, "family", group.origin),
-            "ladder": Value(ladder, "family", group.origin),
+            "ladder": Value(schedule, "family", group.origin),
             "offset": Value(offset, "family", group.origin),
             "dim": group.hidden_size,
             "parameters": Value(0, "family", "computed, not learned"),
@@ -156,7 +156,7 @@ def sinusoidal(
             settings["rows_precomputed"] = group.section.integer(*limit)
         spec = None
         if group.hidden_size.known:
-            spec = PositionSpec("sinusoidal", {"dim": group.hidden_size.value, "layout": layout, "ladder": ladder})
+            spec = PositionSpec("sinusoidal", {"dim": group.hidden_size.value, "layout": layout, "schedule": schedule})
         note = f"positions are counted from {offset}" if offset else ""
         return Encoding(_kind("sinusoidal", group), "input", settings=settings, spec=spec, note=note)
 

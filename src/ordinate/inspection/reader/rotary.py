@@ -521,7 +521,7 @@ def rotation_spec(rotation: Rotation, rule: RotaryRule) -> PositionSpec | None:
         sharing = {"ladder each": "own", "alternating": "dealt"}.get(rotation.sharing)
         if sharing is None or (rotary_dim.value // 2) % len(rotation.axes) or len(rotation.axes) not in (2, 3):
             return None
-        return PositionSpec("axial-rotary", {**settings, "axes": len(rotation.axes), "ladder": sharing})
+        return PositionSpec("axial-rotary", {**settings, "axes": len(rotation.axes), "schedule": sharing})
     return PositionSpec("rotary", settings, rotation.scaling)
 
 

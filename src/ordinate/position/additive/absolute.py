@@ -11,7 +11,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
-from ordinate.arguments import check_integer
+from ordinate.arguments import check_integer, renamed_argument
 from ordinate.errors import ArgumentError, PositionRangeError
 from ordinate.frequencies import check_base
 from ordinate.position.additive.resampling import Interpolation, resample
@@ -58,7 +58,7 @@ class Sinusoidal(AddedEncoding):
             with a zero (schedule "tensor2tensor", as there).
         layout: "interleaved" alternates sine and cosine, "half" puts all sines before all cosines.
         base: of the frequency schedule, above 1.
-        ladder: the frequency schedule, by default "vaswani" for "interleaved" and "tensor2tensor" for "half", as each was
+        schedule: of the frequencies, by default "vaswani" for "interleaved" and "tensor2tensor" for "half", as each was
             published. Marian and its kin have layout "half" with schedule "vaswani".
 
     Raises:
@@ -77,21 +77,23 @@ class Sinusoidal(AddedEncoding):
         *,
         layout: Literal["interleaved", "half"] = "interleaved",
         base: float = 10000.0,
-        ladder: Literal["vaswani", "tensor2tensor"] | None = None,
+        schedule: Literal["vaswani", "tensor2tensor"] | None = None,
+        **renamed: Any,
     ) -> None:
         super().__init__()
+        schedule = renamed_argument("schedule", schedule, renamed, "ladder")
         check_integer("dim", dim, minimum=1)
         check_base(base)
         if layout not in ("interleaved", "half"):
             raise ArgumentError("layout", expected="'interleaved' or 'half'", got=layout, hint="Vaswani 2017 is interleaved")
-        if ladder not in (None, "vaswani", "tensor2tensor"):
-            raise ArgumentError("ladder", expected="'vaswani' or 'tensor2tensor'", got=ladder, hint="leave it out")
+        if schedule not in (None, "vaswani", "tensor2tensor"):
+            raise ArgumentError("schedule", expected="'vaswani' or 'tensor2tensor'", got=schedule, hint="leave it out")
         self.dim, self.layout, self.base = dim, layout, base
-        self.ladder = ladder or ("vaswani" if layout == "interleaved" else "tensor2tensor")
+        self.schedule = schedule or ("vaswani" if layout == "interleaved" else "tensor2tensor")
 
     def frequencies(self) -> tuple[float, ...]:
         """Radians per position of each sine; the last of an odd width may have no cosine."""
-        if self.ladder == "tensor2tensor":
+        if self.schedule == "tensor2tensor":
             count = self.dim // 2
             return tuple(float(self.base) ** (-index / max(count - 1, 1)) for index in range(count))
         return tuple(float(self.base) ** (-2 * index / self.dim) for index in range((self.dim + 1) // 2))
@@ -122,7 +124,7 @@ class Sinusoidal(AddedEncoding):
         return channels.to(dtype or torch.get_default_dtype())
 
     def _passed(self) -> dict[str, Any]:
-        return {"ladder": None if (self.ladder == "vaswani") == (self.layout == "interleaved") else self.ladder}
+        return {"schedule": None if (self.schedule == "vaswani") == (self.layout == "interleaved") else self.schedule}
 
 
 class LearnedTable(AddedEncoding):

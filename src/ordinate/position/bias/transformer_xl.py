@@ -85,7 +85,7 @@ class TransformerXLRelative(ScoreBias):
         check_way(impl)
         self.num_heads, self.head_dim, self.hidden_size = num_heads, head_dim, hidden
         self.layout, self.base, self.max_distance, self.impl = layout, base, max_distance, impl
-        self._sinusoid = Sinusoidal(hidden, layout=layout, base=base, ladder="vaswani")
+        self._sinusoid = Sinusoidal(hidden, layout=layout, base=base, schedule="vaswani")
         self.content_bias = nn.Parameter(torch.empty(num_heads, head_dim))
         self.position_bias = nn.Parameter(torch.empty(num_heads, head_dim))
         self.projection = nn.Linear(hidden, num_heads * head_dim, bias=False)

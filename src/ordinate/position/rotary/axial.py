@@ -15,6 +15,7 @@ from typing import Any, Literal, get_args
 import torch
 from torch import Tensor
 
+from ordinate.arguments import renamed_argument
 from ordinate.errors import ArgumentError
 from ordinate.frequencies import check_base, check_rotary_dim
 from ordinate.position.axes import Coordinates, check_coordinates, grid
@@ -27,21 +28,21 @@ Schedule = Literal["own", "dealt", "linear", "octaves"]
 
 AXIAL_CONVENTIONS: dict[str, dict[str, Any]] = {
     "qwen2-vl": {"layout": "half"},
-    "pixtral": {"layout": "half", "ladder": "dealt"},
+    "pixtral": {"layout": "half", "schedule": "dealt"},
     "dinov3": {"layout": "half", "base": 100.0, "turns": True, "coordinates": "centred"},
     "eva02": {"layout": "interleaved"},
     "rope-vit": {"layout": "interleaved", "base": 100.0, "order": (1, 0)},
     "llama4": {"layout": "interleaved", "order": (1, 0), "coordinates": "ordinal"},
     "flux": {"layout": "interleaved", "axes": 3, "sections": lambda pairs: (pairs // 8, 7 * pairs // 16, 7 * pairs // 16)},
     "wan": {"layout": "interleaved", "axes": 3, "sections": lambda pairs: (pairs - 2 * (pairs // 3), pairs // 3, pairs // 3)},
-    "timm-pixel": {"layout": "interleaved", "ladder": "octaves", "resolution": 224.0, "coordinates": "corners"},
+    "timm-pixel": {"layout": "interleaved", "schedule": "octaves", "resolution": 224.0, "coordinates": "corners"},
 }
 
 
 class AxialRotary(AxisRotary):
     """Turns the pairs of axis a by coordinate_a times the axis's frequencies; the score depends on the offsets alone.
 
-    With n pairs for the axis, of P in all, the schedules (`ladder`) are, in radians per unit of the coordinate,
+    With n pairs for the axis, of P in all, the schedules (`schedule`) are, in radians per unit of the coordinate,
 
     - "own": base^(-i / n), a whole schedule for each axis;
     - "dealt": the head's one schedule base^(-i / P), dealt out in turn: axis a has i = a, a + A, ... (Pixtral);
@@ -55,7 +56,7 @@ class AxialRotary(AxisRotary):
         sections: pairs for each axis, in the order of the positions; channels beyond 2 * sum(sections) pass as they are. By
             default all pairs in equal parts.
         base: of the schedules "own" and "dealt".
-        ladder: the frequency schedule, see above.
+        schedule: of the frequencies, see above.
         resolution: of the schedules "linear" and "octaves".
         turns: frequencies in turns instead of radians per unit: 2 pi times the schedule (DINOv3).
         order: in which order the axes' pairs stand in the head; (1, 0) puts width before height.
@@ -80,28 +81,30 @@ class AxialRotary(AxisRotary):
         axes: int = 2,
         sections: Sequence[int] | None = None,
         base: float = 10000.0,
-        ladder: Schedule = "own",
+        schedule: Schedule = "own",
         resolution: float | None = None,
         turns: bool = False,
         order: Sequence[int] | None = None,
         coordinates: Coordinates = "pixel",
         reference: Sequence[int] | None = None,
+        **renamed: Any,
     ) -> None:
         super().__init__()
+        schedule = renamed_argument("schedule", schedule, renamed, "ladder")
         check_rotary_dim("head_dim", head_dim)
         check_layout(layout)
         if axes not in (2, 3):
             raise ArgumentError("axes", expected="2 or 3", got=axes, hint="one axis is Rotary")
         check_base(base)
-        if ladder not in get_args(Schedule):
+        if schedule not in get_args(Schedule):
             raise ArgumentError(
-                "ladder", expected=f"one of {list(get_args(Schedule))}", got=ladder, hint="leave it out for 'own'"
+                "schedule", expected=f"one of {list(get_args(Schedule))}", got=schedule, hint="leave it out for 'own'"
             )
-        if (ladder in ("linear", "octaves")) != (resolution is not None):
+        if (schedule in ("linear", "octaves")) != (resolution is not None):
             raise ArgumentError(
                 "resolution",
                 expected="a number for the schedules 'linear' and 'octaves', and None for the others",
-                got=f"{resolution} with ladder={ladder!r}",
+                got=f"{resolution} with schedule={schedule!r}",
                 hint="timm's max_res is 224",
             )
         if resolution is not None and not (math.isfinite(resolution) and resolution > 2):
@@ -118,13 +121,13 @@ class AxialRotary(AxisRotary):
         shares = (pairs // axes,) * axes if sections is None else check_sections(sections, pairs, exact=False)
         if len(shares) != axes:
             raise ArgumentError("sections", expected=f"one number for each of {axes} axes", got=shares, hint="check axes")
-        if ladder == "dealt" and len(set(shares)) > 1:
-            raise ArgumentError("sections", expected="equal sections with ladder='dealt'", got=shares, hint="leave it out")
+        if schedule == "dealt" and len(set(shares)) > 1:
+            raise ArgumentError("sections", expected="equal sections with schedule='dealt'", got=shares, hint="leave it out")
         if order is not None and sorted(order) != list(range(axes)):
             raise ArgumentError("order", expected=f"each of {list(range(axes))} once", got=tuple(order), hint="(1, 0), say")
         if reference is not None:
             grid(*reference, reference=reference, coordinates=coordinates)  # raises where the two do not go together
-        self._head_dim, self._layout, self._axes, self._base, self._ladder = head_dim, layout, axes, base, ladder
+        self._head_dim, self._layout, self._axes, self._base, self._rule = head_dim, layout, axes, base, schedule
         self._resolution, self._turns, self._coordinates = resolution, turns, coordinates
         self._sections = shares
         self._equal_sections = sections is None
@@ -143,7 +146,7 @@ class AxialRotary(AxisRotary):
     axes = property(lambda self: self._axes, doc="Numbers in a position.")
     sections = property(lambda self: self._sections, doc="Pairs of each axis, in the order of the positions.")
     base = property(lambda self: self._base, doc='Base of the schedules "own" and "dealt".')
-    ladder = property(lambda self: self._ladder, doc="Name of the frequency schedule.")
+    schedule = property(lambda self: self._rule, doc="Name of the frequency schedule.")
     resolution = property(lambda self: self._resolution, doc='Of the schedules "linear" and "octaves".')
     turns = property(lambda self: self._turns, doc="Whether frequencies are in turns instead of radians.")
     order = property(lambda self: self._order, doc="In which order the axes' pairs stand in the head.")
@@ -165,7 +168,7 @@ class AxialRotary(AxisRotary):
             ArgumentError: an unknown name.
 
         >>> AxialRotary.named("pixtral", 64)
-        AxialRotary(64, layout='half', ladder='dealt')
+        AxialRotary(64, layout='half', schedule='dealt')
         """
         if convention not in AXIAL_CONVENTIONS:
             raise ArgumentError(
@@ -192,7 +195,7 @@ class AxialRotary(AxisRotary):
         return grid(*size, coordinates=self.coordinates, reference=self.reference, prefix=prefix, device=device)
 
     def _schedule(self, axis: int, pairs: int) -> list[float]:
-        base, rule, resolution = self._base, self._ladder, self._resolution or 0.0
+        base, rule, resolution = self._base, self._rule, self._resolution or 0.0
         if rule == "own":
             return [float(base) ** (-pair / pairs) for pair in range(pairs)]
         if rule == "dealt":

@@ -42,7 +42,7 @@ class LearnedRotary(RotaryEncoding):
     Raises:
         ArgumentError, ArgumentTypeError: as `Rotary`.
 
-    Source: the ladder is of Su et al. 2021, arXiv 2104.09864, section 3.3, where learning it is tried and found to change
+    Source: the schedule is of Su et al. 2021, arXiv 2104.09864, section 3.3, where learning it is tried and found to change
     little; `learned_freq` of rotary-embedding-torch.
 
     >>> rotary = LearnedRotary(8, layout="half")

@@ -10,7 +10,6 @@ would be: cells at rest, a step or a pulse to the senses of one side, a recordin
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -18,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ordinate.arguments import check_choice
+from ordinate.arguments import check_choice, renamed_argument
 from ordinate.errors import ArgumentError, RefusedError, UnknownNameError
 from ordinate.records import plain
 from ordinate.reservoir.connectome.connectome import Connectome
@@ -176,7 +175,7 @@ def laterality(
     >>> result.crosses, laterality(Connectome.synthetic(), "ascending", "descending").crosses
     (False, True)
     """
-    sustained = _renamed(sustained, renamed)
+    sustained = renamed_argument("sustained", sustained, renamed, "held")
     dynamics: dict[str, Any] = {
         "amplitude": amplitude,
         "sustained": sustained,
@@ -402,7 +401,7 @@ def sweep(
     >>> swept.tables.shape
     (4, 1, 1, 2, 2, 2, 2)
     """
-    sustained = _renamed(sustained, renamed)
+    sustained = renamed_argument("sustained", sustained, renamed, "held")
     _check(normalisations, thresholds, gains, steps, nulls or {}, amplitude)
     left, right = cells(connectome, stimulus, "stimulus")
     read = np.concatenate(cells(connectome, readout, "readout"))
@@ -445,16 +444,6 @@ def sweep(
         tuple(int(value) for value in steps),
         np.stack(tables),
     )
-
-
-def _renamed(sustained: bool, renamed: Mapping[str, bool]) -> bool:
-    """`sustained`, or the value of its old name."""
-    unknown = [name for name in renamed if name != "held"]
-    if unknown:
-        raise TypeError(f"unexpected keyword argument {unknown[0]!r}")
-    if renamed:
-        warnings.warn("held= is now sustained=; the old name goes with the next release", DeprecationWarning, stacklevel=3)
-    return renamed.get("held", sustained)
 
 
 def _matrices(connectome: Connectome, nulls: Mapping[str, int], seed: int) -> Iterator[tuple[str, Connectome]]:

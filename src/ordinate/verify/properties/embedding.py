@@ -73,9 +73,7 @@ def _published(subject: EmbeddingSubject, case: EmbeddingCase) -> Observation:
     steps = torch.arange(TOKENS)
     got, expected = subject.fresh().encode(steps), sinusoid(steps, case.known)
     known = case.known
-    note = (
-        f"{known.layout}, schedule {known.ladder}, {'sines' if known.sines_first else 'cosines'} first, times {known.scale:.4g}"
-    )
+    note = f"{known.layout}, {known.schedule}, {'sines' if known.sines_first else 'cosines'} first, times {known.scale:.4g}"
     axes = (("position", range(TOKENS)), "channel")
     return Observation([Comparison("embedding", got, expected, _bound(steps, known), axes)], note=note)
 

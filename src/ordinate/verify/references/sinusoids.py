@@ -18,9 +18,9 @@ from ordinate.verify.references import Settings
 __all__ = ["ARRANGEMENTS", "EmbeddingSettings", "sinusoid"]
 
 Layout = Literal["interleaved", "half"]
-Ladder = Literal["vaswani", "tensor2tensor"]
+ScheduleName = Literal["vaswani", "tensor2tensor"]
 
-ARRANGEMENTS: tuple[tuple[Layout, Ladder, bool], ...] = (
+ARRANGEMENTS: tuple[tuple[Layout, ScheduleName, bool], ...] = (
     ("interleaved", "vaswani", True),
     ("half", "tensor2tensor", True),
     ("half", "vaswani", True),
@@ -31,7 +31,7 @@ ARRANGEMENTS: tuple[tuple[Layout, Ladder, bool], ...] = (
 """Layout, frequency schedule, and whether sines come first: those of published models (the last two of diffusion timesteps)."""
 
 
-_CHOICES = {"rule": ("sinusoidal",), "layout": ("interleaved", "half"), "ladder": ("vaswani", "tensor2tensor")}
+_CHOICES = {"rule": ("sinusoidal",), "layout": ("interleaved", "half"), "schedule": ("vaswani", "tensor2tensor")}
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class EmbeddingSettings(Settings):
         dim: channels D.
         rule: "sinusoidal", or None for a table that may hold anything.
         base: of the frequency schedule.
-        layout, ladder, sines_first: None takes the arrangement that is identified.
+        layout, schedule, sines_first: None takes the arrangement that is identified.
         scale: a factor on all values; None takes the one that is identified.
         positions: how many positions it can tell apart; probes stay below.
     """
@@ -51,7 +51,7 @@ class EmbeddingSettings(Settings):
     rule: Literal["sinusoidal"] | None = "sinusoidal"
     base: float = 10000.0
     layout: Layout | None = None
-    ladder: Ladder | None = None
+    schedule: ScheduleName | None = None
     sines_first: bool = True
     scale: float | None = None
     positions: int = 5000
@@ -69,16 +69,16 @@ class EmbeddingSettings(Settings):
     def arrangements(self) -> list[EmbeddingSettings]:
         """The arrangements that fit what was stated."""
         return [
-            self.replace(layout=layout, ladder=ladder, sines_first=first)
-            for layout, ladder, first in ARRANGEMENTS
-            if self.layout in (None, layout) and self.ladder in (None, ladder)
+            self.replace(layout=layout, schedule=schedule, sines_first=first)
+            for layout, schedule, first in ARRANGEMENTS
+            if self.layout in (None, layout) and self.schedule in (None, schedule)
         ]
 
 
 def rates(settings: EmbeddingSettings) -> Tensor:
     """Radians per position of each pair, float64 [D / 2]."""
     half = settings.dim // 2
-    last = half - 1 if settings.ladder == "tensor2tensor" else settings.dim / 2
+    last = half - 1 if settings.schedule == "tensor2tensor" else settings.dim / 2
     steps = torch.arange((settings.dim + 1) // 2, dtype=torch.float64)
     return (-math.log(settings.base) * steps / max(last, 1)).exp()
 
@@ -93,7 +93,7 @@ def sinusoid(positions: Tensor, settings: EmbeddingSettings, *, theta: Tensor | 
         result = torch.cat((one, two[..., :pairs]), -1)
     else:
         result = torch.stack((one, two), -1).flatten(-2)[..., : settings.dim]
-    if odd and settings.ladder == "tensor2tensor":  # its last channel is padding
+    if odd and settings.schedule == "tensor2tensor":  # its last channel is padding
         one, two, padding = one[..., :pairs], two[..., :pairs], torch.zeros_like(one[..., :1])
         whole = torch.cat((one, two), -1) if settings.layout == "half" else torch.stack((one, two), -1).flatten(-2)
         result = torch.cat((whole, padding), -1)
