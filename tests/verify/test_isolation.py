@@ -92,9 +92,10 @@ def test_a_module_that_does_not_import_is_wrong_use(name, tmp_path):
         check(f"{tmp_path}/mine.py:rope")
 
 
-def test_a_right_subject_passes_and_what_it_prints_is_no_answer(tmp_path, capfd):
+def test_a_right_subject_passes_and_what_it_prints_is_no_answer(tmp_path, capfd, monkeypatch):
+    monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
     source = Path(FILE).read_text().split("# harmless")[0]
-    talks = "\n\ndef talks(x, positions):\n    print('so far so good')\n    return right(x, positions)\n"
+    talks = "\n\ndef talks(x, positions):\n    print('so far so good')\n    import sys\n    print(f'{sys.dont_write_bytecode=}')\n    return right(x, positions)\n"
     (tmp_path / "mine.py").write_text(source + talks)
     lines: list[str] = []
     request = {"subject": f"{tmp_path}/mine.py:talks", "kind": "rotary", "settings": {"only": ["layout", "offsets"]}}
@@ -104,6 +105,8 @@ def test_a_right_subject_passes_and_what_it_prints_is_no_answer(tmp_path, capfd)
     out, err = capfd.readouterr()
     assert out == ""
     assert "so far so good" in err
+    assert "sys.dont_write_bytecode=False" in err  # else each check would compile torch's own modules again
+    assert not (tmp_path / "__pycache__").exists()
 
 
 def test_wrong_use_comes_back_as_the_error_that_it_is():

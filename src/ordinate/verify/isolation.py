@@ -64,7 +64,7 @@ class _Run:
         self.started, self.passed_on, self.rest = time.monotonic(), 0, b""
         read, write = os.pipe()  # results, from the child
         asked, ask = os.pipe()  # the request, to the child
-        command = [sys.executable, "-B", "-m", "ordinate.verify.isolation", str(asked), str(write)]
+        command = [sys.executable, "-m", "ordinate.verify.isolation", str(asked), str(write)]
         self.process = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
@@ -232,6 +232,8 @@ def _main(asked: int, results: int) -> None:
 
 
 def _answer(request: dict[str, Any], channel: _Channel) -> dict[str, Any]:
+    import torch  # noqa: F401  (before the subject, so that its bytecode is kept: compiling it anew takes longer than a check)
+
     from ordinate.resolve import resolve
 
     subject, kind = request["subject"], request["kind"]
