@@ -56,6 +56,8 @@ def test_chunks_of_any_size_give_the_reference_in_float32_too(chunk):
     expected = path_scores_by_products(q.double(), k.double(), w.double(), b.double())
     found = path_scores(q, k, w, b, torch.arange(70).unsqueeze(0), chunk=chunk)
     assert_close(found.tril().double(), expected, rtol=1e-4, atol=1e-4)
+    last = path_scores(q[:, :, 69:], k, w, b, torch.tensor([[69]]), chunk=chunk)  # a decode step, in its own arithmetic
+    assert_close(last.double(), expected[:, :, 69:], rtol=1e-4, atol=1e-4)
 
 
 def test_a_strength_of_two_reflects_and_keeps_lengths():

@@ -95,7 +95,13 @@ def test_a_module_that_does_not_import_is_wrong_use(name, tmp_path):
 def test_a_right_subject_passes_and_what_it_prints_is_no_answer(tmp_path, capfd, monkeypatch):
     monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
     source = Path(FILE).read_text().split("# harmless")[0]
-    talks = "\n\ndef talks(x, positions):\n    print('so far so good')\n    import sys\n    print(f'{sys.dont_write_bytecode=}')\n    return right(x, positions)\n"
+    talks = """
+
+def talks(x, positions):
+    import sys
+    print(f'so far so good, {sys.dont_write_bytecode=}')
+    return right(x, positions)
+"""
     (tmp_path / "mine.py").write_text(source + talks)
     lines: list[str] = []
     request = {"subject": f"{tmp_path}/mine.py:talks", "kind": "rotary", "settings": {"only": ["layout", "offsets"]}}

@@ -158,15 +158,19 @@ def path_scores(
         return query.new_zeros(batch, heads, tokens, 0)
     query = query.reshape(batch, groups, heads // groups * tokens, channels)
     reach = reach.repeat(1, heads // groups)[:, None, :, None]
+    few = chunk != keys and query.shape[2] <= chunk  # a decode step: cheaper to solve for the queries than for the keys
     parts = []
     for start in [0] if chunk == keys else reversed(range(0, keys, chunk)):
         k, w, b = (x[:, :, start : start + chunk] for x in (key, directions, strengths))
         weighted = w * b.unsqueeze(-1)
-        right = torch.cat(((weighted @ k.transpose(-1, -2)).tril(-1), weighted), -1)
-        lower = (weighted @ w.transpose(-1, -2)).tril(-1)
-        solved = torch.linalg.solve_triangular(lower, right, upper=False, unitriangular=True)
+        among, lower = (weighted @ torch.cat((k, w), 2).transpose(-1, -2)).split(k.shape[2], -1)
         number = torch.arange(start, start + k.shape[2], device=key.device)
-        moved = (query @ w.transpose(-1, -2)).where(number <= reach, 0.0) @ solved
+        seen = (query @ w.transpose(-1, -2)).where(number <= reach, 0.0)
+        right = torch.cat((among.tril(-1), weighted), -1)
+        if few:
+            moved = torch.linalg.solve_triangular(lower, seen, upper=False, left=False, unitriangular=True) @ right
+        else:
+            moved = seen @ torch.linalg.solve_triangular(lower, right, upper=False, unitriangular=True)
         parts.append(query @ k.transpose(-1, -2) - moved[..., : k.shape[2]])
         query = query - moved[..., k.shape[2] :]
     return torch.cat(parts[::-1], -1).reshape(batch, heads, tokens, keys)

@@ -9,6 +9,7 @@ def _say(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
-rows, sizes = prove(_say), prove_sizes(_say)
+rows = prove(_say)
+sizes = prove_sizes(rows, _say)
 sys.stdout.write(table_of(rows, sizes))
 sys.exit(0 if all(row.right for row in [*rows, *(row for at in sizes.values() for row in at)]) else 1)

@@ -92,11 +92,17 @@ def frequencies(settings: RotarySettings, length: int = 1) -> Tensor:
 
 def pairs(settings: RotarySettings) -> tuple[Tensor, Tensor]:
     """The channels that are first and second of each pair, int64 [P] and [P]."""
+    channels = torch.arange(settings.head_dim)
+    first, second = _slices(settings)
+    return channels[first], channels[second]
+
+
+def _slices(settings: RotarySettings) -> tuple[slice, slice]:
     half, start = settings.rotary_dim // 2, settings.start
-    steps = torch.arange(half)
+    end = start + 2 * half
     if settings.layout_or_half == "half":
-        return start + steps, start + half + steps
-    return start + 2 * steps, start + 2 * steps + 1
+        return slice(start, start + half), slice(start + half, end)
+    return slice(start, end, 2), slice(start + 1, end, 2)
 
 
 def angles(settings: RotarySettings, positions: Tensor, length: int | None = None) -> Tensor:
@@ -120,9 +126,9 @@ def rotated(
     theta = angles(settings, positions) if theta is None else theta
     factor = cos_sin_factor(settings.scaling) if factor is None else factor
     theta = theta.unsqueeze(-3) if theta.ndim == 3 else theta
-    first, second = pairs(settings)
-    a, b = x[..., first].double(), x[..., second].double()
+    first, second = _slices(settings)
+    a, b, cos, sin = x[..., first].double(), x[..., second].double(), theta.cos(), theta.sin()
     result = x.double().clone()
-    result[..., first] = factor * (a * theta.cos() - b * theta.sin())
-    result[..., second] = factor * (a * theta.sin() + b * theta.cos())
+    result[..., first] = factor * (a * cos - b * sin)
+    result[..., second] = factor * (a * sin + b * cos)
     return result
