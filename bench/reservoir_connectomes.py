@@ -1,16 +1,18 @@
 """Whole-brain connectomes in files of their published shapes and sizes, made here, loaded, and measured.
 
-    python bench/reservoir_connectomes.py [--folder DIR] [--share 1.0] [--analyses]
+    python bench/reservoir_connectomes.py [--folder DIR] [--share 1.0] [--analyses [NAME,NAME,...]]
 
 The male nervous system (June 2026): a flat Feather table of 151,856,684 rows, 165,122 traced neurons, 25,563,197 connections
 between them. The wiring is random with heavy-tailed degrees; only shapes, sizes and columns are those of the publication. Each
-load runs in a process of its own, so that its peak memory is its own. The files are deleted afterwards. The last line is JSON.
+load and each analysis runs in a process of its own, so that its peak memory is its own. Files that `--folder` holds already are
+taken, and stay; a temporary folder is deleted. The last line is JSON.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -24,24 +26,31 @@ _CHUNK = 1 << 20
 _PROGRAM = """
 import json, resource, sys, time
 from ordinate.reservoir import Connectome
-started = time.perf_counter()
-brain = Connectome.male_cns(sys.argv[1], cache=sys.argv[2])
-seconds = time.perf_counter() - started
-result = {"seconds": seconds, "neurons": brain.num_neurons, "edges": brain.num_edges}
-if sys.argv[3] == "analyses":
-    from ordinate.reservoir import laterality, normalise, rewired, summarise
-    for name, step in (
-        ("spectral_radius", lambda: brain.spectral_radius()),
-        ("normalise", lambda: normalise(brain, "output", 1.0).num_edges),
-        ("laterality", lambda: laterality(brain, "sensory", "descending").index),
-        ("rewired, one round", lambda: rewired(brain, seed=0, rounds=1).num_edges),
-    ):
-        started = time.perf_counter()
-        step()
-        result[name] = time.perf_counter() - started
+folder, cache, name = sys.argv[1:]
+started, worked = time.perf_counter(), time.process_time()
+brain = Connectome.male_cns(folder, cache=cache)
+result = {"neurons": brain.num_neurons, "edges": brain.num_edges}
+if name != "load":
+    from ordinate.reservoir import NULLS, laterality, normalise, summarise
+    step = {
+        "spectral radius": lambda: brain.spectral_radius(),
+        "normalise by radius": lambda: normalise(brain, "spectral_radius", 0.9),
+        "normalise by output": lambda: normalise(brain, "output", 1.0),
+        "summary": lambda: summarise(brain),
+        "laterality": lambda: laterality(brain, "superclass=sensory", "superclass=descending"),
+        **{null: (lambda null=null: NULLS[null](brain, seed=0)) for null in NULLS},
+    }[name]
+    started, worked = time.perf_counter(), time.process_time()
+    step()
+result["seconds"], result["cpu_seconds"] = time.perf_counter() - started, time.process_time() - worked
 result["peak_gib"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 print(json.dumps(result))
 """
+
+ANALYSES = (
+    "spectral radius", "normalise by radius", "normalise by output", "summary", "laterality",
+    "rewired", "shuffled", "relabelled", "mirrored", "random", "modular",
+)  # fmt: skip
 
 
 def make_male_cns(folder: Path, share: float = 1.0, seed: int = 0) -> None:
@@ -106,30 +115,35 @@ def make_male_cns(folder: Path, share: float = 1.0, seed: int = 0) -> None:
             written += size
 
 
-def measure(folder: Path, cache: Path, analyses: bool) -> dict[str, float]:
-    """One load in a process of its own."""
-    words = [sys.executable, "-c", _PROGRAM, str(folder), str(cache), "analyses" if analyses else "load"]
+def measure(folder: Path, cache: Path, name: str) -> dict[str, float]:
+    """Seconds and peak memory of a load, or of an analysis after a load, in a process of its own."""
+    words = [sys.executable, "-c", _PROGRAM, str(folder), str(cache), name]
     result: dict[str, float] = json.loads(
-        subprocess.run(words, check=True, capture_output=True, text=True).stdout.splitlines()[-1]
+        subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()[-1]
     )
     return result
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--folder", type=Path, help="where the files go; by default a temporary folder")
+    parser.add_argument("--folder", type=Path, help="where the files are, or go and stay; by default a temporary folder")
     parser.add_argument("--share", type=float, default=1.0, help="of the neurons; 1 is the published size")
-    parser.add_argument("--analyses", action="store_true", help="also radius, gain, laterality and rewiring")
+    parser.add_argument(
+        "--analyses", nargs="?", const=",".join(ANALYSES), default="", help=f"all, or by comma: {', '.join(ANALYSES)}"
+    )
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory(dir=options.folder) as name:
-        folder = Path(name)
-        make_male_cns(folder, options.share)
-        megabytes = (folder / "connectome-weights-male-cns.feather").stat().st_size / 1e6
-        print(f"flat table: {megabytes:,.0f} MB")
-        first, second = measure(folder, folder / "cache", False), measure(folder, folder / "cache", options.analyses)
-        for title, result in (("first load", first), ("second load", second)):
-            print(title, {key: round(value, 2) for key, value in result.items()})
-        print(json.dumps({"first": first, "second": second}))
+    with tempfile.TemporaryDirectory() as name:
+        folder = options.folder or Path(name)
+        table = folder / "connectome-weights-male-cns.feather"
+        if not table.exists():
+            make_male_cns(folder, options.share)
+        print(f"flat table: {table.stat().st_size / 1e6:,.0f} MB; load average {os.getloadavg()[0]:.1f}")
+        results = {}
+        for title in ("first load", "second load", *(one for one in options.analyses.split(",") if one)):
+            result = results[title] = measure(folder, Path(name) / "cache", "load" if "load" in title else title)
+            spent = f"{result['seconds']:7.1f} s, {result['cpu_seconds']:6.1f} s of processor time"
+            print(f"{title:<20} {spent}   peak {result['peak_gib']:5.2f} GiB", flush=True)
+    print(json.dumps(results))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""D15: the card's verdict follows the wirings it is given, and a control that does not respond takes its word away."""
+"""D15 and D30: the card's verdict follows the wirings it is given, and a control that does not respond takes its word away."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ordinate.articles.d import d15_theory
+from ordinate.articles.d import d15_theory, d30_wiring
 from ordinate.articles.d.brain import Brain
 from ordinate.lab.measurement import Measurement, Verdict, judge
 from ordinate.reservoir import Connectome
 from ordinate.reservoir.connectome.nulls import random_edges
+from ordinate.reservoir.control import Contrast, Control
 from ordinate.reservoir.tasks.base import Size
 from ordinate.reservoir.tasks.card import WIRINGS, Plan
 
@@ -137,3 +138,31 @@ def test_the_claim_comes_out_as_foreseen(finished_report: Path) -> None:
     assert row["verdict"] == "reproduced"
     assert row["figures"]
     assert "differs from what the claim's author found" not in row["meaning"]
+
+
+def d30(rewired: float, modular: float, *, draws: int = 10, memory: float = 9.0) -> Measurement:
+    """Three tasks whose uncorrected p against nulls of the same degrees are given, with a wiring that scores higher."""
+
+    def task(name: str, ps: tuple[float, float]) -> Control:
+        contrasts = tuple(
+            Contrast(other, memory, 8.0, memory - 8.0, 0.5, 1.5, 1.0, p, p, "wiring better")
+            for other, p in (("rewired", ps[0]), ("modular", ps[1]), ("random", 1e-6))
+        )
+        scores = dict.fromkeys(("rewired", "modular", "random"), (8.0, 8.1))
+        return Control("a fly", name, "score", True, draws, {"wiring": (memory,) * 2, **scores}, contrasts, {}, 1.0)
+
+    controls = [task("memory", (rewired, modular)), task("mackey-glass", (0.9, 0.9)), task("turn", (0.9, 0.9))]
+    return d30_wiring.wiring(controls, Brain(RING, "", real=True))
+
+
+@undrawn
+def test_d30_takes_a_task_on_which_the_wiring_is_above_every_null_of_its_degrees_after_correcting_for_all() -> None:
+    def verdict(measured: Measurement) -> Verdict:
+        return judge(measured.checks)[0]
+
+    assert verdict(d30(1e-4, 1e-4)) is Verdict.REPRODUCED
+    assert verdict(d30(1e-4, 0.03)) is Verdict.REFUTED, ".03 is not below .05 among nine comparisons"
+    assert verdict(d30(0.4, 1e-4)) is Verdict.REFUTED
+    assert verdict(d30(1e-4, 1e-4, draws=9)) is Verdict.NOT_TESTABLE
+    assert verdict(d30(1e-4, 1e-4, memory=0.5)) is Verdict.NOT_TESTABLE
+    assert "not different" in d30(0.4, 0.4).meaning[Verdict.REFUTED].lower()

@@ -130,3 +130,30 @@ def test_the_page_holds_table_and_picture(tmp_path: Path):
     assert "not different" in text
     assert "<b>" not in text
     assert json.dumps(result.to_dict())
+
+
+def echo(steps: int, seed: int):
+    """A task as people write it: one channel without an axis of its own."""
+    signal = np.random.default_rng(seed).uniform(-1, 1, steps + 1)
+    return signal[1:], signal[:-1].tolist()
+
+
+def test_a_task_may_be_a_function_of_plain_series():
+    result = control(delay_line(), echo, size=SMALL, wirings=("random",), baselines=("past",), stimulus="input", readout="line")
+    assert result.task == "echo"
+    assert result.scores["wiring"][0] < 0.1
+    assert result.scores["past"][0] < 0.1, "the past holds the answer"
+
+
+@pytest.mark.parametrize(
+    ("task", "said"),
+    [
+        (lambda steps, seed: np.zeros((steps, 1)), "got one that returns ndarray"),
+        (lambda steps, seed: (np.zeros(steps), np.zeros(steps - 1)), r"got shapes \(50, 1\) and \(49, 1\)"),
+        (lambda steps, seed: (np.zeros(steps), np.full(steps, np.nan)), "expected finite numbers"),
+        (lambda steps, seed: (["a"] * steps, np.zeros(steps)), "no array of numbers"),
+    ],
+)
+def test_a_function_that_is_no_task_is_refused_before_anything_runs(task, said):
+    with pytest.raises(ArgumentError, match=f"task: .*{said}"):
+        control(Connectome.synthetic(), task)

@@ -16,6 +16,7 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -62,8 +63,12 @@ WIRINGS: dict[str, Callable[..., Connectome]] = {
     "kinds": kinds_relabelled,
     "mirrored": NULLS["mirrored"],
     "random": NULLS["random"],
+    "modular": NULLS["modular"],
 }
-"""What wiring is compared with: exact-degree rewiring, weights or kinds dealt anew, the mirrored graph, random edges."""
+"""What wiring is compared with: exact-degree rewiring, weights or kinds dealt anew, the mirrored graph, random edges, and
+rewiring that keeps the edges between kinds too."""
+
+_DEFAULT_WIRINGS = tuple(name for name in WIRINGS if name != "modular")
 
 BASELINES = ("input", "past", "network")
 """What needs no wiring: the input itself, a linear read-out of its past, a small trained network."""
@@ -167,7 +172,7 @@ def control(
     *,
     draws: int = 10,
     seed: int = 0,
-    wirings: Sequence[str] = tuple(WIRINGS),
+    wirings: Sequence[str] = _DEFAULT_WIRINGS,
     baselines: Sequence[str] = BASELINES,
     size: Size | None = None,
     signs: str = "positive",
@@ -183,10 +188,10 @@ def control(
     Args:
         connectome: its absolute weights are taken, and signs assigned.
         task: the name of one of ours, or "turn"; a task object; a function from a number of steps and a seed to inputs [T, F]
-            and targets [T, K], scored by `nrmse_by_std`; or a `ClosedLoopTask`.
+            and targets [T, K] (one channel may be [T]), scored by `nrmse_by_std`; or a `ClosedLoopTask`.
         draws: data, input weights and null models are drawn anew for each; at least 10.
         seed: of the first draw.
-        wirings: which of `WIRINGS`.
+        wirings: which of `WIRINGS`; all but "modular" by default.
         baselines: which of `BASELINES`.
         size: of the stretches of a prediction task.
         signs: of `tasks.card.SIGNS`.
@@ -212,6 +217,8 @@ def control(
     missing: dict[str, str] = {}
     if "mirrored" in wirings and not (connectome.mate >= 0).any():
         missing["mirrored"] = "the connectome has no homologous pairs"
+    if "modular" in wirings and np.unique(connectome.kind).size < 2:
+        missing["modular"] = "all neurons are of one kind"
     if "kinds" in wirings and not isinstance(chosen, ClosedLoopTask) and not (_is_query(stimulus) or _is_query(readout)):
         missing["kinds"] = "no query chooses neurons by kind"
     if not isinstance(chosen, ReadTask):
@@ -222,12 +229,12 @@ def control(
     scores: dict[str, list[float]] = {name: [] for name in ("wiring", *wirings, *baselines)}
     for draw in range(draws):
         own = seed + draw
+        data = None if isinstance(chosen, ClosedLoopTask) else chosen.draw(plan.size, own)
         for number, name in enumerate(("wiring", *wirings)):
             wired = connectome if name == "wiring" else WIRINGS[name](connectome, seed=stream(own, 4))
-            scores[name].append(_scored(wired, chosen, plan, own, signs, normalisation))
+            scores[name].append(_scored(wired, chosen, data, plan, own, signs, normalisation))
             progress(draw * len(scores) + number + 1, draws * len(scores))
         if isinstance(chosen, ReadTask):
-            data = chosen.draw(plan.size, own)
             count = read_neurons(connectome, plan, own).size
             for name in baselines:
                 scores[name].append(_baseline(name, chosen, data, plan, count, own).test)
@@ -245,21 +252,39 @@ def _task(task: Any) -> Any:
     if isinstance(task, ClosedLoopTask) or hasattr(task, "outcomes"):
         return task
     if callable(task):
-        channels = np.asarray(task(50, 0)[0]).shape[-1]
-        name = getattr(task, "__name__", "task")
-        return ReadTask(name, name, "nrmse_by_std", False, task, nrmse_by_std, num_channels=int(channels))
+        series = partial(_series, task)
+        name = getattr(task, "__name__", type(task).__name__)
+        return ReadTask(name, name, "nrmse_by_std", False, series, nrmse_by_std, num_channels=series(50, 0)[0].shape[1])
     raise ArgumentError("task", expected=f"a function, a task, turn or one of {', '.join(tasks())}", got=repr(task))
+
+
+def _series(task: Callable[[int, int], Any], steps: int, seed: int) -> tuple[FloatArray, FloatArray]:
+    """What a function of the user's returns, as inputs [T, F] and targets [T, K]."""
+    wanted = f"a function that returns inputs [{steps}, F] and targets [{steps}, K] when asked for {steps} steps"
+    result = task(steps, seed)
+    if not isinstance(result, tuple | list) or len(result) != 2:
+        raise ArgumentError("task", expected=wanted, got=f"one that returns {type(result).__name__}")
+    try:
+        inputs, targets = (np.asarray(part, dtype=np.float64) for part in result)
+    except (TypeError, ValueError) as error:
+        raise ArgumentError("task", expected=wanted, got=f"what is no array of numbers: {error}") from None
+    inputs, targets = (part[:, None] if part.ndim == 1 else part for part in (inputs, targets))
+    for part in (inputs, targets):
+        if part.ndim != 2 or len(part) != steps or not part.shape[1]:
+            raise ArgumentError("task", expected=wanted, got=f"shapes {inputs.shape} and {targets.shape}")
+        if not np.isfinite(part).all():
+            raise ArgumentError("task", expected="finite numbers from the function", got="NaN or infinity")
+    return inputs, targets
 
 
 def _is_query(neurons: Any) -> bool:
     return isinstance(neurons, str)
 
 
-def _scored(connectome: Connectome, task: Any, plan: Plan, seed: int, signs: str, normalisation: str) -> float:
+def _scored(connectome: Connectome, task: Any, data: Any, plan: Plan, seed: int, signs: str, normalisation: str) -> float:
     if isinstance(task, ClosedLoopTask):
         return float(task.score(connectome, seed))
     scaled = normalise(SIGNS[signs](connectome, stream(seed, 5)), normalisation, 1.0)
-    data = task.draw(plan.size, seed)
     ((_, outcome),) = best_outcomes(scaled, [(task, data)], plan, seed, read_neurons(connectome, plan, seed))
     return outcome.test
 

@@ -88,7 +88,7 @@ def test_one_setting_can_be_drawn(tmp_path: Path) -> None:
         (["--steps", "0"], "steps: expected whole numbers of steps, at least 1, got 0"),
         (["--stimulus", "sensorry"], "got sensorry; did you mean"),
         (["--stimulus", "sensory & left"], "stimulus: expected cells on either side, got none on the right"),
-        (["--readout", "sensory & descending"], "query: expected at least one neuron"),
+        (["--readout", "sensory & descending"], "--readout: expected at least one neuron"),
         (["--nulls", "scrambled"], "--nulls: expected one of"),
         (["--normalisation", "rows"], "normalisation: expected one of"),
         (["--data", "nowhere.zip"], "nowhere.zip"),
@@ -113,6 +113,16 @@ def test_a_table_of_edges_is_measured_with_what_a_table_of_neurons_says(tmp_path
     )  # fmt: skip
     assert result["readout"] == "motor"
     assert np.array(result["table"]) == pytest.approx(np.array([[0.75, 0.25], [0.25, 0.75]]))
+
+
+def test_what_has_no_number_is_said_in_words(tmp_path: Path) -> None:
+    (tmp_path / "edges.csv").write_text("pre,post,count\na,c,3\na,d,1\nb,c,1\nb,d,3\n")
+    (tmp_path / "neurons.csv").write_text("id,side,kind\na,left,sensory\nb,right,sensory\nc,left,motor\nd,right,motor\n")
+    words = ["--data", str(tmp_path / "edges.csv"), "--neurons", str(tmp_path / "neurons.csv"), "--steps", "2", "--draws", "2"]
+    done = run(*words, "--nulls", "rewired")
+    assert done.exit_code == 0, done.stderr
+    assert "without the first nothing is left" in done.stdout
+    assert "nan" not in done.stdout
 
 
 def test_a_damaged_zip_is_told(tmp_path: Path) -> None:

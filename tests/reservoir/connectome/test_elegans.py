@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ordinate.errors import ArgumentError, DataError, MissingDataError, MissingExtraError, UnknownNameError
-from ordinate.reservoir import Connectome
+from ordinate.reservoir import Connectome, laterality
 
 NODES = ["AVAL", "AVAR", "VA8", "ASHL", "ASHR", "MDL08", "VD7"]
 CHEMICAL = [[0.0] * 7 for _ in NODES]
@@ -51,6 +51,17 @@ def test_rows_are_presynaptic_and_kinds_and_sides_are_known(wheel):
     assert built.mate.tolist() == [1, 0, -1, 4, 3, -1, -1]
     assert built.kind.tolist() == ["interneuron", "interneuron", "motor", "sensory", "sensory", "muscle", "motor"]
     assert built.select("sensory & left").tolist() == [3]
+
+
+def test_sides_stand_before_a_number_too_and_the_worm_is_asked_whether_it_crosses(tmp_path):
+    nodes = ["ASHL", "ASHR", "AVL", "MDL08", "MDR08", "IL1"]
+    weights = [[0.0] * 6 for _ in nodes]
+    weights[0][3], weights[0][4], weights[1][3], weights[1][4] = 1.0, 3.0, 3.0, 1.0
+    (tmp_path / "Worm.json").write_text(json.dumps({"nodes": nodes, "connections": {"Generic_CS": weights}}))
+    worm = Connectome.c_elegans(tmp_path / "Worm.json")
+    assert worm.side.tolist() == ["left", "right", "unknown", "left", "right", "unknown"]
+    crossing = laterality(worm, "id=ASHL | id=ASHR", "id=MDL08 | id=MDR08", steps=2, activation="identity")
+    assert crossing.index == pytest.approx(0.5)  # three quarters of four synapses go to the other side
 
 
 def test_layers_are_chosen(wheel):

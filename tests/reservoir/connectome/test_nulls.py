@@ -16,6 +16,7 @@ from ordinate.reservoir.connectome.nulls import (
     NULLS,
     mirrored,
     mixing,
+    modular,
     overlap,
     random_edges,
     relabelled,
@@ -66,6 +67,43 @@ def test_rewiring_mixes_evenly_over_all_graphs_of_these_degrees():
     assert len(counts) == 9
     expected = 600 / 9
     assert sum((count - expected) ** 2 / expected for count in counts.values()) < 26.1
+
+
+def test_the_compiled_round_gives_the_same_ends_to_the_last_edge():
+    pytest.importorskip("numba")
+    brain = Connectome.synthetic(num_pairs=150)
+    pre, post = (ends.astype(np.int64) for ends in brain.weights.nonzero())
+    for block in (None, (3 * pre + post) % 4):
+        plain, compiled = (
+            list(swapped(pre, post, 300, 5, np.random.default_rng(1), block=block, impl=impl)) for impl in ("numpy", "numba")
+        )
+        assert np.array_equal(plain, compiled)
+    assert (plain[-1] != post).mean() > 0.5
+
+
+def edges_between(connectome: Connectome, modules: np.ndarray) -> np.ndarray:
+    of = np.equal.outer(np.unique(modules), modules).astype(int)
+    return of @ (connectome.weights != 0).astype(int) @ of.T
+
+
+def test_rewiring_within_modules_keeps_degrees_and_edges_between_modules():
+    sorts = np.random.default_rng(0).integers(0, 3, 100)
+    for modules, of in (("kind & side", np.char.add(BRAIN.kind, BRAIN.side)), (sorts, sorts)):
+        null = modular(BRAIN, seed=1, modules=modules)
+        for axis in (0, 1):
+            assert ((null.weights != 0).sum(axis=axis) == (BRAIN.weights != 0).sum(axis=axis)).all()
+        assert null.num_edges == BRAIN.num_edges
+        assert (null.weights.sum(axis=1) == BRAIN.weights.sum(axis=1)).all()
+        assert (edges_between(null, of) == edges_between(BRAIN, of)).all()
+        assert overlap(null, BRAIN) < 0.6
+    assert (edges_between(rewired(BRAIN, seed=1), sorts) != edges_between(BRAIN, sorts)).any(), "plain rewiring keeps them not"
+
+
+def test_modules_that_are_none_are_refused():
+    with pytest.raises(RefusedError, match="one module"):
+        modular(Connectome(np.eye(3)), seed=0)
+    with pytest.raises(ArgumentError, match=r"modules: expected one a neuron, \[100\]"):
+        modular(BRAIN, seed=0, modules=[0, 1])
 
 
 def test_mixing_falls_to_a_plateau_and_says_when():

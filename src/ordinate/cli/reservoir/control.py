@@ -25,7 +25,7 @@ def control(
     ] = 10,
     few: Annotated[bool, typer.Option("--few", help="Allow fewer than ten draws.")] = False,
     wirings: Annotated[
-        str, typer.Option("--nulls", metavar="NAME,NAME,...", help="Null models, by comma.")
+        str, typer.Option("--nulls", metavar="NAME,NAME,...", help="Null models, by comma; modular is one more.")
     ] = "rewired,shuffled,kinds,mirrored,random",
     baselines: Annotated[
         str, typer.Option("--baselines", metavar="NAME,NAME,...", help="What needs no wiring, by comma: input, past, network.")

@@ -45,7 +45,7 @@ def laterality(
         typer.Option(
             "--nulls",
             metavar="NAME,NAME,...",
-            help="Null models, by comma; all that apply by default: rewired, shuffled, relabelled, mirrored, random.",
+            help="Null models, by comma: rewired, shuffled, relabelled, mirrored, random (by default all that apply), modular.",
         ),
     ] = None,
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of the null models, and of the synthetic connectome.")] = 0,
@@ -103,7 +103,7 @@ def _nulls(connectome: Connectome, chosen: Sequence[str] | None, draws: int) -> 
 
     if chosen is None:
         paired = bool((connectome.mate >= 0).any())
-        chosen = [name for name in NULLS if paired or name not in ("relabelled", "mirrored")]
+        chosen = [name for name in NULLS if name != "modular" and (paired or name not in ("relabelled", "mirrored"))]
     else:
         chosen = [name.strip() for names in chosen for name in names.split(",")]
     return {name: 1 if name == "mirrored" else draws for name in chosen} if draws else {}
@@ -159,7 +159,9 @@ def _print_one(result: Laterality) -> None:
         detail = f"effect {pairs.effect_size:+.2f}, Wilcoxon p {pairs.wilcoxon_p:.1e}"
         numbers.add_row("homologous pairs", f"{pairs.crossing} of {pairs.count} cross", detail)
     if result.carriers is not None:
-        detail = f"nine tenths: {result.carriers.most}; without the first the index is {result.carriers.index_without:+.3f}"
+        without = result.carriers.index_without
+        rest = "nothing is left" if without != without else f"the index is {without:+.3f}"
+        detail = f"nine tenths: {result.carriers.most}; without the first {rest}"
         numbers.add_row("cells that make half of it", f"{result.carriers.half} of {sum(result.read)}", detail)
     nulls = grid("null model", "draws", "index, mean ± sd", "z", "p", "side bias z")
     for one in result.nulls:
@@ -167,7 +169,7 @@ def _print_one(result: Laterality) -> None:
         nulls.add_row(
             escape(one.name),
             str(one.draws),
-            f"{one.mean:+.3f}{spread}",
+            f"{_number(one.mean, '+.3f')}{spread}",
             _number(one.z, "+.1f"),
             _number(one.p, ".3f"),
             _number(one.side_bias_z, "+.1f"),
@@ -189,7 +191,7 @@ def _print_one(result: Laterality) -> None:
 
 
 def _number(value: float, form: str) -> str:
-    return "" if value != value else format(value, form)  # NaN: one draw has no spread
+    return "" if value != value else format(value, form)  # NaN: one draw has no spread, and nobody's answers have no index
 
 
 def _sweep(

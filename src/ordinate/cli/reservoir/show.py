@@ -41,7 +41,7 @@ def show(
     connectome = source.read(seed)
     orientation = _orientation(connectome, source.data)
     if select is not None:
-        connectome = connectome.restrict(select)
+        connectome = connectome.restrict(connectome.select(select, argument="select"))
     summary = summarise(connectome)
     if out is not None:
         from ordinate.atomic_io import save_figure

@@ -112,13 +112,14 @@ class Connectome:
     def __repr__(self) -> str:
         return f"<Connectome {self.name}: {self.num_neurons:,} neurons, {self.num_edges:,} edges>"
 
-    def select(self, query: str | Iterable[Any], *, allow_empty: bool = False) -> IntArray:
+    def select(self, query: str | Iterable[Any], *, allow_empty: bool = False, argument: str = "query") -> IntArray:
         """The sorted indices of the neurons that a query names.
 
         Args:
             query: words joined by `&`, `|`, `!` and parentheses, such as "sensory & olfactory & left". A word is matched
                 whole against side, kind and labels, `id=` against the id; quote it where it holds an operator. Or indices.
             allow_empty: whether it may select nobody.
+            argument: what the caller calls the query, for messages.
 
         Raises:
             ArgumentError: a query that cannot be read, or that selects nobody.
@@ -127,7 +128,7 @@ class Connectome:
         >>> Connectome.synthetic().select("descending & left").size
         8
         """
-        return matching(query, self, allow_empty=allow_empty)
+        return matching(query, self, allow_empty=allow_empty, argument=argument)
 
     # --- what it does --------------------------------------------------------------------------------------------------
 
@@ -192,7 +193,7 @@ class Connectome:
         Args:
             neurons: a query, or indices.
         """
-        keep = self.select(neurons)
+        keep = self.select(neurons, argument="neurons")
         place = np.full(self.num_neurons, -1)
         place[keep] = np.arange(keep.size)
         mate = np.where(self.mate[keep] >= 0, place[self.mate[keep]], -1)

@@ -42,7 +42,8 @@ def read_elegans(
         layer: "chemical" synapses, "electrical" ones (gap junctions, which the files list both ways), or "both" added.
 
     Returns:
-        All cells of the file, muscles included. A side is known where a name comes with L and with R at its end.
+        All cells of the file, muscles included. A side is known where a name comes with L and with R at its end, or before
+        the number there.
 
     Raises:
         MissingDataError: nothing at `path`.
@@ -79,7 +80,7 @@ def read_elegans(
         "name": f"C. elegans, {reader.removesuffix('Reader')}, {layer}",
         "assumptions": (
             "all synapses excite: the file holds no transmitter (ordinate.reservoir.signs gives others)",
-            "a side is the last letter of a name that comes with L and with R",
+            "a side is the last letter of a name, before a number if there is one, that comes with L and with R",
             "rows are presynaptic, as the package writes them",
         ),
     }
@@ -160,7 +161,8 @@ def _sides(names: list[str]) -> tuple[npt.NDArray[np.str_], npt.NDArray[np.int64
     place = {name: at for at, name in enumerate(names)}
     side, mate = np.full(len(names), "unknown"), np.full(len(names), -1)
     for name, at in place.items():
-        other = place.get(name[:-1] + "R") if name.endswith("L") else None
+        left = re.fullmatch(r"(.+)L(\d*)", name)  # AVAL, and muscles such as MDL01
+        other = place.get(f"{left[1]}R{left[2]}") if left else None
         if other is not None:
             side[at], side[other] = "left", "right"
             mate[at], mate[other] = other, at

@@ -20,18 +20,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import cache
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from ordinate.arguments import check_integer
-from ordinate.errors import RefusedError
+from ordinate.arguments import check_choice, check_integer
+from ordinate.errors import ArgumentError, RefusedError
 from ordinate.reservoir.connectome.connectome import Connectome
 from ordinate.reservoir.seeds import generator_of
 
-__all__ = ["NULLS", "mirrored", "mixing", "overlap", "random_edges", "relabelled", "rewired", "shuffled_weights", "swapped"]
+__all__ = [
+    "NULLS",
+    "mirrored",
+    "mixing",
+    "modular",
+    "overlap",
+    "random_edges",
+    "relabelled",
+    "rewired",
+    "shuffled_weights",
+    "swapped",
+]
 
 DEFAULT_ROUNDS = 10
 
@@ -50,7 +63,7 @@ def rewired(connectome: Connectome, *, seed: int, rounds: int = DEFAULT_ROUNDS) 
     Raises:
         ArgumentError: fewer than 1 round.
 
-    Source: Maslov and Sneppen 2002, doi 10.1126/science.1065103; all pairs at once, see `ordinate.reservoir.rewiring`.
+    Source: Maslov and Sneppen 2002, doi 10.1126/science.1065103; all pairs at once, see the top of this file.
 
     >>> brain = Connectome.synthetic()
     >>> null = rewired(brain, seed=1)
@@ -63,6 +76,60 @@ def rewired(connectome: Connectome, *, seed: int, rounds: int = DEFAULT_ROUNDS) 
     for after in swapped(pre, post, connectome.num_neurons, rounds, generator_of(seed)):
         ends = after
     return connectome.with_weights(_matrix(connectome, pre, ends, weights) + loops, name=f"{connectome.name}, rewired ({seed})")
+
+
+def modular(
+    connectome: Connectome, *, seed: int, rounds: int = DEFAULT_ROUNDS, modules: str | npt.ArrayLike = "kind"
+) -> Connectome:
+    """Edges rewired at random such that degrees stay, and so does the number of edges from each module to each.
+
+    Kept exactly: what `rewired` keeps, and for each pair of modules the edges from one to the other, and so the modularity of
+    these modules in the directed graph. Only edges between the same two modules exchange their ends.
+
+    Args:
+        connectome: what is rewired.
+        seed: the same seed gives the same connectome.
+        rounds: proposals an edge.
+        modules: "kind", "side", both as "kind & side", or for each neuron the name or number of its module, [N].
+
+    Raises:
+        ArgumentError: fewer than 1 round, or modules that are not one a neuron.
+        RefusedError: every neuron is in one module, so that nothing but degrees is kept.
+
+    >>> brain = Connectome.synthetic()
+    >>> null = modular(brain, seed=1)
+    >>> sent = [int((one.weights != 0)[one.select("sensory")][:, one.select("descending")].sum()) for one in (brain, null)]
+    >>> sent[0] == sent[1], overlap(null, brain) < 0.5
+    (True, True)
+    """
+    check_integer("rounds", rounds, minimum=1)
+    module = _modules(connectome, modules)
+    pre, post, weights, loops = _edges(connectome)
+    block = module[pre] * (module.max() + 1) + module[post]
+    ends = post
+    for after in swapped(pre, post, connectome.num_neurons, rounds, generator_of(seed), block=block):
+        ends = after
+    return connectome.with_weights(
+        _matrix(connectome, pre, ends, weights) + loops, name=f"{connectome.name}, rewired within modules ({seed})"
+    )
+
+
+def _modules(connectome: Connectome, modules: str | npt.ArrayLike) -> IntArray:
+    if isinstance(modules, str):
+        check_choice("modules", modules, ("kind", "side", "kind & side"))
+        names = np.char.add(
+            connectome.kind if "kind" in modules else "", np.char.add(" ", connectome.side if "side" in modules else "")
+        )
+    else:
+        names = np.asarray(modules)
+        if names.shape != (connectome.num_neurons,):
+            raise ArgumentError("modules", expected=f"one a neuron, [{connectome.num_neurons}]", got=str(list(names.shape)))
+    distinct, module = np.unique(names, return_inverse=True)
+    if distinct.size < 2:
+        raise RefusedError(
+            "connectome", expected="neurons of several modules", got="one module", hint="pass modules=, or take rewired"
+        )
+    return np.asarray(module, dtype=np.int64)
 
 
 def mixing(connectome: Connectome, *, seed: int, rounds: int = DEFAULT_ROUNDS) -> npt.NDArray[np.float64]:
@@ -197,6 +264,7 @@ NULLS: dict[str, Callable[..., Connectome]] = {
     "relabelled": relabelled,
     "mirrored": mirrored,
     "random": random_edges,
+    "modular": modular,
 }
 """Every null by name, as `null(connectome, seed=...)`."""
 
@@ -233,35 +301,111 @@ IntArray = npt.NDArray[np.int64]
 _PROPOSED = 0.8
 """The chance that a pair is proposed at all. Were it 1, some swaps would only ever happen together, and graphs be missed."""
 
+_COMPILED_FROM = 1 << 20
+"""Edges from which compiling a round, about a second, pays within one rewiring."""
 
-def swapped(pre: IntArray, post: IntArray, num_neurons: int, rounds: int, generator: np.random.Generator) -> Iterator[IntArray]:
+
+def swapped(
+    pre: IntArray,
+    post: IntArray,
+    num_neurons: int,
+    rounds: int,
+    generator: np.random.Generator,
+    *,
+    block: IntArray | None = None,
+    impl: str = "auto",
+) -> Iterator[IntArray]:
     """The postsynaptic ends after each round; presynaptic ends, and with them what an edge weighs, stay.
 
     Args:
-        pre: presynaptic neurons of distinct edges, none a self-loop, [E].
+        pre: presynaptic neurons of distinct edges, none a self-loop, ascending, [E].
         post: postsynaptic neurons, [E].
         num_neurons: N.
         rounds: how many; in each, eight edges of ten are proposed a swap.
         generator: where chance comes from.
+        block: of each edge, [E]; only edges of one block swap ends. All are one block by default.
+        impl: "numba" (the extra `fast`) or "numpy", both with the same result; "auto" takes numba where it is installed and the
+            edges are many.
     """
+    check_choice("impl", impl, ("auto", "numba", "numpy"))
     ends = post.copy()
-    half = ends.size // 2
+    if impl == "auto":
+        impl = "numba" if ends.size >= _COMPILED_FROM and find_spec("numba") is not None else "numpy"
+    starts = np.searchsorted(pre, np.arange(num_neurons + 1))
     for _ in range(rounds):
-        order = generator.permutation(ends.size)
-        pairs = generator.binomial(half, _PROPOSED)
-        one, two = order[:pairs], order[pairs : 2 * pairs]
-        keys = pre * num_neurons + ends
-        proposed = np.stack([pre[one] * num_neurons + ends[two], pre[two] * num_neurons + ends[one]])
-        kept = (pre[one] == ends[two]) | (pre[two] == ends[one])
-        # equal neighbours in one sorted list of what is there and what is proposed are the conflicts
-        every = np.concatenate([keys, proposed.ravel()])
-        sorting = np.argsort(every)
-        equal = every[sorting[1:]] == every[sorting[:-1]]
-        conflict = np.zeros(every.size, dtype=bool)
-        conflict[sorting[1:][equal]] = True
-        conflict[sorting[:-1][equal]] = True
-        kept |= conflict[keys.size :].reshape(2, pairs).any(axis=0)
-        kept |= conflict[one] | conflict[two]
-        one, two = one[~kept], two[~kept]
-        ends[one], ends[two] = ends[two], ends[one]
+        one, two = _proposed_pairs(ends.size, block, generator)
+        if impl == "numba":
+            _compiled_round()(starts, ends, one, two)
+        else:
+            free = ~_in_conflict(pre, ends, one, two, num_neurons)
+            one, two = one[free], two[free]
+            ends[one], ends[two] = ends[two], ends[one]
         yield ends.copy()
+
+
+def _proposed_pairs(count: int, block: IntArray | None, generator: np.random.Generator) -> tuple[IntArray, IntArray]:
+    """Edges drawn in pairs, each edge at most once; both of a pair in one block."""
+    order = generator.permutation(count)
+    if block is None:
+        pairs = generator.binomial(count // 2, _PROPOSED)
+        return order[:pairs], order[pairs : 2 * pairs]
+    order = order[np.argsort(block[order], kind="stable")]
+    own = block[order]
+    first = np.concatenate([[0], np.flatnonzero(own[1:] != own[:-1]) + 1])
+    place = np.arange(count) - np.repeat(first, np.diff(np.append(first, count)))
+    leads = np.flatnonzero((place[:-1] % 2 == 0) & (own[1:] == own[:-1]))
+    leads = leads[generator.random(leads.size) < _PROPOSED]
+    return order[leads], order[leads + 1]
+
+
+def _in_conflict(pre: IntArray, ends: IntArray, one: IntArray, two: IntArray, num_neurons: int) -> npt.NDArray[np.bool_]:
+    """Which pairs must be left as they are; see the top of this file."""
+    keys = pre * num_neurons + ends
+    proposed = np.stack([pre[one] * num_neurons + ends[two], pre[two] * num_neurons + ends[one]])
+    kept = (pre[one] == ends[two]) | (pre[two] == ends[one])
+    # equal neighbours in one sorted list of what is there and what is proposed are the conflicts
+    every = np.concatenate([keys, proposed.ravel()])
+    sorting = np.argsort(every)
+    equal = every[sorting[1:]] == every[sorting[:-1]]
+    conflict = np.zeros(every.size, dtype=bool)
+    conflict[sorting[1:][equal]] = True
+    conflict[sorting[:-1][equal]] = True
+    kept |= conflict[keys.size :].reshape(2, one.size).any(axis=0)
+    return np.asarray(kept | conflict[one] | conflict[two])
+
+
+@cache
+def _compiled_round() -> Callable[[IntArray, IntArray, IntArray, IntArray], None]:
+    """One round as `_in_conflict` judges it, carried out in place.
+
+    A proposal stays in the row of its presynaptic neuron, so conflicts are found row by row: what is there and what is proposed
+    is counted in one array of N small numbers, which stays in the cache.
+    """
+    import numba
+
+    @numba.njit(nogil=True)
+    def carry_out(starts, ends, one, two):  # type: ignore[no-untyped-def]
+        proposed = np.full(ends.size, -1, dtype=np.int32)
+        for pair in range(one.size):
+            proposed[one[pair]] = ends[two[pair]]
+            proposed[two[pair]] = ends[one[pair]]
+        times = np.zeros(starts.size - 1, dtype=np.int32)
+        conflict = np.zeros(ends.size, dtype=np.bool_)
+        for row in range(starts.size - 1):
+            for edge in range(starts[row], starts[row + 1]):
+                times[ends[edge]] += 1
+                if proposed[edge] >= 0:
+                    times[proposed[edge]] += 1
+            for edge in range(starts[row], starts[row + 1]):
+                if proposed[edge] >= 0:
+                    conflict[edge] = times[ends[edge]] > 1 or times[proposed[edge]] > 1 or proposed[edge] == row
+            for edge in range(starts[row], starts[row + 1]):
+                times[ends[edge]] = 0
+                if proposed[edge] >= 0:
+                    times[proposed[edge]] = 0
+        for pair in range(one.size):
+            first, second = one[pair], two[pair]
+            if not (conflict[first] or conflict[second]):
+                ends[first], ends[second] = proposed[first], proposed[second]
+
+    return carry_out  # type: ignore[no-any-return]

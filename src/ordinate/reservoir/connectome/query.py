@@ -58,20 +58,22 @@ def words_of(connectome: Annotated, index: int) -> frozenset[str]:
     return frozenset(words - {""})
 
 
-def matching(query: str | Iterable[Any], connectome: Annotated, *, allow_empty: bool = False) -> npt.NDArray[np.int64]:
+def matching(
+    query: str | Iterable[Any], connectome: Annotated, *, allow_empty: bool = False, argument: str = "query"
+) -> npt.NDArray[np.int64]:
     """The sorted indices of the neurons that a query names; see `Connectome.select`."""
     if isinstance(query, str):
-        indices = np.flatnonzero(_Reader(query, connectome, allow_empty).whole())
+        indices = np.flatnonzero(_Reader(query, connectome, allow_empty, argument).whole())
     else:
-        indices = _checked_indices(query, connectome.num_neurons)
+        indices = _checked_indices(query, connectome.num_neurons, argument)
     if indices.size == 0 and not allow_empty:
         raise ArgumentError(
-            "query", expected=f"at least one neuron of {connectome.name}", got=f"none for {query!r}", hint="loosen the query"
+            argument, expected=f"at least one neuron of {connectome.name}", got=f"none for {query!r}", hint="loosen the query"
         )
     return indices
 
 
-def _checked_indices(indices: Iterable[Any], count: int) -> npt.NDArray[np.int64]:
+def _checked_indices(indices: Iterable[Any], count: int, argument: str) -> npt.NDArray[np.int64]:
     raw = np.asarray(indices if isinstance(indices, np.ndarray) else list(indices))
     if raw.dtype == np.bool_ and raw.shape == (count,):
         return np.flatnonzero(raw)
@@ -79,18 +81,23 @@ def _checked_indices(indices: Iterable[Any], count: int) -> npt.NDArray[np.int64
         return np.zeros(0, dtype=np.int64)
     if raw.ndim != 1 or raw.dtype.kind not in "iu" or raw.min() < 0 or raw.max() >= count:
         raise ArgumentError(
-            "query",
+            argument,
             expected=f"a query, a mask [{count}], or indices from 0 to {count - 1}",
             got=repr(indices)[:60],
         )
     return np.unique(raw).astype(np.int64)
 
 
+def _some(words: list[str], most: int = 12) -> str:
+    more = f" and {len(words) - most:,} more" if len(words) > most else ""
+    return ", ".join(words[:most]) + more or "none"
+
+
 class _Reader:
     """Recursive descent: `|` binds loosest, then `&`, then `!`."""
 
-    def __init__(self, query: str, connectome: Annotated, unknown_allowed: bool) -> None:
-        self.query, self.connectome, self.unknown_allowed = query, connectome, unknown_allowed
+    def __init__(self, query: str, connectome: Annotated, unknown_allowed: bool, argument: str) -> None:
+        self.query, self.connectome, self.unknown_allowed, self.argument = query, connectome, unknown_allowed, argument
         self.lexemes: list[tuple[str, bool]] = []
         at = 0
         while query[at:].strip():
@@ -105,7 +112,7 @@ class _Reader:
 
     def _unreadable(self, what: str) -> ArgumentError:
         return ArgumentError(
-            "query",
+            self.argument,
             expected="words joined by & | ! and parentheses",
             got=f"{what} in {self.query!r}",
             hint='write it such as "sensory & olfactory & left"; quote words that hold an operator',
@@ -169,11 +176,11 @@ class _Reader:
             known = sorted(set(connectome.kind) | set(connectome.side) | set().union(*connectome.labels) - {""})
             near = difflib.get_close_matches(word, known, n=1, cutoff=0.5)
             raise UnknownNameError(
-                "query",
+                self.argument,
                 expected=f"a word that some neuron of {connectome.name} carries",
                 got=word,
                 hint=f'did you mean "{near[0]}"?'
                 if near
-                else f"its kinds are {', '.join(sorted(set(connectome.kind) - {''})) or 'none'}",
+                else f"its kinds are {_some(sorted(set(connectome.kind.tolist()) - {''}))}",
             )
         return np.asarray(mask)

@@ -73,7 +73,8 @@ def leading_mode(connectome: Connectome) -> LeadingMode:
     shares = squared / squared.sum()
 
     def grouped(words: npt.NDArray[np.str_]) -> dict[str, float]:
-        sums = {str(word): float(shares[words == word].sum()) for word in np.unique(words)}
+        distinct, member = np.unique(words, return_inverse=True)
+        sums = dict(zip(distinct.tolist(), np.bincount(member, weights=shares).tolist(), strict=True))
         return dict(sorted(sums.items(), key=lambda pair: -pair[1]))
 
     return LeadingMode(eigenvalue, shares, grouped(connectome.kind), grouped(connectome.side), float(1 / (shares**2).sum()))
@@ -140,7 +141,9 @@ def summarise(connectome: Connectome) -> Summary:
     known = [np.flatnonzero(connectome.side == side) for side in ("left", "right")]
     between = np.array([[weights[one][:, other].sum() for other in known] for one in known])
     radius = spectral_radius(connectome.weights)
-    kinds = sorted(set(connectome.kind.tolist()), key=lambda kind: (-int((connectome.kind == kind).sum()), kind))
+    distinct, kind_of, times = np.unique(connectome.kind, return_inverse=True, return_counts=True)
+    by_side = np.stack([np.bincount(kind_of[connectome.side == side], minlength=distinct.size) for side in SIDES], axis=1)
+    order = np.argsort(-times, kind="stable")
     return Summary(
         name=connectome.name,
         neurons=connectome.num_neurons,
@@ -151,9 +154,7 @@ def summarise(connectome: Connectome) -> Summary:
         no_inputs=int((received == 0).sum()),
         sides={side: int((connectome.side == side).sum()) for side in SIDES},
         pairs=int((connectome.mate >= 0).sum()) // 2,
-        kinds={
-            kind: {side: int(((connectome.kind == kind) & (connectome.side == side)).sum()) for side in SIDES} for kind in kinds
-        },
+        kinds={str(distinct[at]): dict(zip(SIDES, by_side[at].tolist(), strict=True)) for at in order},
         synapses_crossing=float((between[0, 1] + between[1, 0]) / between.sum()) if between.sum() else float("nan"),
         spectral_radius=radius,
         leading=leading_mode(connectome) if radius else None,

@@ -39,7 +39,7 @@ def channel_weights(connectome: Connectome, inputs: Iterable[Any]) -> Array:
     queries = list(inputs)
     weights = np.zeros((len(queries), connectome.num_neurons))
     for channel, neurons in enumerate(queries):
-        weights[channel, connectome.select(neurons)] = 1
+        weights[channel, connectome.select(neurons, argument="inputs")] = 1
     return weights
 
 
@@ -71,7 +71,7 @@ def random_input_weights(
     check_integer("num_channels", num_channels, minimum=1)
     check_number("scale", scale, above=0)
     check_number("density", density, above=0, maximum=1)
-    hearing = np.arange(connectome.num_neurons) if neurons is None else connectome.select(neurons)
+    hearing = np.arange(connectome.num_neurons) if neurons is None else connectome.select(neurons, argument="neurons")
     generator = generator_of(seed)
     weights = np.zeros((num_channels, connectome.num_neurons))
     shape = (num_channels, hearing.size)

@@ -160,7 +160,7 @@ class _Circuit:
         connectome: Connectome = wiring.connectome
         self.one, self.other, member = _pairs(connectome)
         driven = np.flatnonzero((wiring.input_weights != 0).any(axis=0))
-        grounded = connectome.select(ground)
+        grounded = connectome.select(ground, argument="ground")
         both = np.intersect1d(driven, grounded)
         if both.size:
             raise ArgumentError(

@@ -367,7 +367,7 @@ class Reservoir:
     # --- inside --------------------------------------------------------------------------------------------------------
 
     def kept(self, record: Any) -> npt.NDArray[np.int64]:
-        return np.arange(self.num_neurons) if record is None else self.connectome.select(record)
+        return np.arange(self.num_neurons) if record is None else self.connectome.select(record, argument="record")
 
     def _run_checked(
         self,

@@ -301,11 +301,7 @@ def simulate_spikes(
         raise MissingExtraError("impl", expected="numba for 'events'", got="none", hint=install_command("fast"))
     by_clock = impl == "clock" or find_spec("numba") is None
     chosen, rates = _activated(connectome, activate, check_number("rate", rate))
-    cut = (
-        connectome.select(silence, allow_empty=True)
-        if isinstance(silence, str)
-        else connectome.select(list(silence), allow_empty=True)
-    )
+    cut = connectome.select(silence if isinstance(silence, str) else list(silence), allow_empty=True, argument="silence")
     arriving = (
         poisson_events(chosen, rates, num_steps, model.step_ms, generator_of(seed))
         if events is None
@@ -324,10 +320,11 @@ def _activated(connectome: Connectome, activate: Any, rate: float) -> tuple[npt.
     if isinstance(activate, Mapping):
         rates = np.full(connectome.num_neurons, np.nan)
         for query, value in activate.items():
-            rates[connectome.select(query)] = check_number(f"activate[{query!r}]", value, minimum=0)
+            rates[connectome.select(query, argument="activate")] = check_number(f"activate[{query!r}]", value, minimum=0)
         chosen = np.flatnonzero(~np.isnan(rates))
         return chosen, rates[chosen]
-    chosen = connectome.select(activate) if isinstance(activate, str) else connectome.select(list(activate), allow_empty=True)
+    words = isinstance(activate, str)
+    chosen = connectome.select(activate if words else list(activate), allow_empty=not words, argument="activate")
     return chosen, np.full(chosen.size, rate)
 
 

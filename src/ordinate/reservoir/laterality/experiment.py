@@ -42,7 +42,7 @@ class NullComparison:
         standard_deviation: of the crossing index over draws.
         z: the connectome's index less the mean, in standard deviations; NaN where the draws do not vary.
         p: the share of draws at least as far from the mean, the connectome counted among them; two-sided. With a single
-            draw, as of the mirrored connectome, this and all spreads are NaN.
+            draw, as of the mirrored connectome, or one in which nothing arrives, this and all spreads are NaN.
         side_bias_z: as `z`, of the side bias.
         values: the index of each draw.
     """
@@ -251,7 +251,7 @@ def laterality(
 
 def _compared(name: str, index: float, draws: Array, z: float, side_bias_z: float) -> NullComparison:
     mean = float(draws.mean())
-    if draws.size < 2:
+    if draws.size < 2 or not np.isfinite(draws).all():  # a draw in which nothing arrives has no index
         return NullComparison(name, int(draws.size), mean, math.nan, math.nan, math.nan, math.nan, tuple(draws.tolist()))
     farther = int((np.abs(draws - mean) >= abs(index - mean) - 1e-12).sum())
     spread = float(draws.std(ddof=1))
@@ -487,7 +487,7 @@ def cells(connectome: Connectome, query: str, argument: str) -> tuple[Indices, I
         ArgumentError: a query that names nobody on one of the sides.
         UnknownNameError: a word that no neuron carries.
     """
-    chosen = connectome.select(query)
+    chosen = connectome.select(query, argument=argument)
     left, right = (chosen[connectome.side[chosen] == side] for side in ("left", "right"))
     for side, indices in (("left", left), ("right", right)):
         if not indices.size:

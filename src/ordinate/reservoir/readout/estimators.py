@@ -117,8 +117,10 @@ class EchoStateEstimator(BaseEstimator):
         if settings["spectral_radius"] is not None:
             connectome = normalise(connectome, "spectral_radius", settings["spectral_radius"])
         weights = np.zeros((num_channels, connectome.num_neurons))
-        stimulated = (
-            np.arange(connectome.num_neurons) if settings["stimulus"] is None else connectome.select(settings["stimulus"])
+        everyone = np.arange(connectome.num_neurons)
+        stimulated, read = (
+            everyone if settings[name] is None else connectome.select(settings[name], argument=name)
+            for name in ("stimulus", "readout")
         )
         drawn = generator.uniform(-1, 1, (num_channels, len(stimulated)))
         weights[:, stimulated] = settings["input_scaling"] * drawn
@@ -131,9 +133,7 @@ class EchoStateEstimator(BaseEstimator):
             bias=bias,
             dtype=np.dtype(settings["dtype"]),
         )
-        self.read_neurons_ = (
-            np.arange(connectome.num_neurons) if settings["readout"] is None else connectome.select(settings["readout"])
-        )
+        self.read_neurons_ = read
         return generator
 
     def _run(self, inputs: FloatArray, state: State | None = None) -> Iterator[tuple[slice, npt.NDArray[Any], State]]:

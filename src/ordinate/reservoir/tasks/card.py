@@ -227,7 +227,7 @@ def stream(seed: int, use: int) -> int:
 
 
 def read_neurons(connectome: Connectome, plan: Plan, seed: int) -> npt.NDArray[np.int64]:
-    allowed = np.arange(connectome.num_neurons) if plan.readout is None else connectome.select(plan.readout)
+    allowed = np.arange(connectome.num_neurons) if plan.readout is None else connectome.select(plan.readout, argument="readout")
     if len(allowed) <= plan.most_read:
         return allowed
     return np.sort(np.random.default_rng(stream(seed, 1)).choice(allowed, plan.most_read, replace=False))
@@ -238,9 +238,10 @@ def best_outcomes(
 ) -> list[tuple[Task, Outcome]]:
     """Each task's outcome at the setting that its validation stretch prefers; tasks of as many channels share a network."""
     best = []
+    hearing = None if plan.stimulus is None else connectome.select(plan.stimulus, argument="stimulus")
     bias = plan.bias * np.random.default_rng(stream(seed, 2)).uniform(-1, 1, connectome.num_neurons)
     for channels in sorted({task.num_channels for task, _ in drawn}):
-        weights = random_input_weights(connectome, channels, neurons=plan.stimulus, seed=stream(seed, 3))
+        weights = random_input_weights(connectome, channels, neurons=hearing, seed=stream(seed, 3))
         reservoir = Reservoir(connectome, input_weights=weights, leak_rate=plan.leak_rate, bias=bias)
         own = [(task, data) for task, data in drawn if task.num_channels == channels]
         outcomes = evaluate(own, reservoir, plan.size, plan.settings, ridges=plan.ridges, record=read)

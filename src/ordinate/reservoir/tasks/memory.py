@@ -8,8 +8,6 @@ to the number of neurons. Here correlations are taken on fresh steps and each is
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 import numpy.typing as npt
 
@@ -69,8 +67,6 @@ def memory_curve(target: npt.ArrayLike, predicted: npt.ArrayLike) -> FloatArray:
     >>> memory_curve([[1.0], [2.0], [4.0]], [[2.0], [4.0], [8.0]]).round(9).tolist()
     [1.0]
     """
-    from scipy import stats
-
     inputs, outputs = np.asarray(target, dtype=np.float64), np.asarray(predicted, dtype=np.float64)
     if inputs.shape != outputs.shape or inputs.ndim != 2 or len(inputs) < 3:
         raise ShapeError(
@@ -85,10 +81,11 @@ def memory_curve(target: npt.ArrayLike, predicted: npt.ArrayLike) -> FloatArray:
     curve = np.zeros(inputs.shape[1])
     varies = np.ptp(outputs, axis=0) > 0
     if varies.any():
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", stats.NearConstantInputWarning)
-            correlation = stats.pearsonr(inputs[:, varies], outputs[:, varies], axis=0).statistic
-        curve[varies] = ((n - 1) * correlation**2 - 1) / (n - 2)
+        scale = np.abs(outputs[:, varies]).max(axis=0)  # squares of a diverged prediction stay in range
+        one, other = (values - values.mean(axis=0) for values in (inputs[:, varies], outputs[:, varies] / scale))
+        spread = np.square(one).sum(axis=0) * np.square(other).sum(axis=0)
+        explained = np.divide((one * other).sum(axis=0) ** 2, spread, out=np.zeros_like(spread), where=spread > 0)
+        curve[varies] = ((n - 1) * np.minimum(explained, 1.0) - 1) / (n - 2)
     return curve
 
 
