@@ -3,6 +3,8 @@ PYTHON ?= python3
 # modules are compiled when first imported: compiling all of them takes a minute, and most are never used
 PIP := .venv/bin/python -m pip --disable-pip-version-check install --no-compile --quiet --constraint constraints.txt
 SETTINGS := pyproject.toml constraints.txt Makefile
+# many tests start Python anew: without compiled modules each of them would read torch, scipy and this package as text
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: lab test test-slow check docs format bench clean
 
@@ -16,8 +18,18 @@ lab: .venv/installed
 test: .venv/installed-for-tests check
 	OMP_NUM_THREADS=1 .venv/bin/python -m pytest --numprocesses auto --dist worksteal
 
-test-slow: .venv/installed-for-tests
-	.venv/bin/python -m pytest -m slow --timeout 1800
+# part by part, and what has passed is noted in build/slow: an interrupted run goes on with the part where it was, and after a
+# change of any source all begin anew. `make -k test-slow` goes on past a part that fails, `make build/slow/cli` runs one
+PARTS := $(patsubst tests/%/,build/slow/%,$(filter-out %/cases/ %/__pycache__/,$(wildcard tests/*/))) build/slow/package
+test-slow: $(PARTS)
+	@echo "slow tests passed: $(notdir $(PARTS))"
+
+$(PARTS): .venv/installed-for-tests $(shell find src tests -name '*.py')
+	@mkdir -p $(@D)
+	@echo "slow tests of $(@F), one of $(notdir $(PARTS))"
+	OMP_NUM_THREADS=1 .venv/bin/python -m pytest -m slow --timeout 1800 --durations 5 -o console_output_style=count \
+		$(if $(filter package,$(@F)),tests/test_*.py,tests/$(@F)) || [ $$? = 5 ] # 5: there are none
+	@touch $@
 
 check: .venv/installed-for-tests
 	.venv/bin/ruff format --check .

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import math
 import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -35,6 +33,7 @@ from ordinate.data import WordVectors
 from ordinate.lab.claim import Inputs
 from ordinate.lab.measurement import Measurement, Role, Verdict, judge
 from ordinate.position import Sinusoidal
+from tests.articles.conftest import foreseen
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
@@ -58,10 +57,9 @@ def paper(width: int, positions: Tensor) -> Tensor:
     return Sinusoidal(width).encode(positions, dtype=torch.float64)
 
 
-@pytest.mark.parametrize("claim", FORESEEN)
-def test_the_claims_come_out_as_foreseen_with_figures_and_a_meaning(claim: str, finished_report: Path) -> None:
-    (row,) = [row for row in json.loads((finished_report / "claims.json").read_text()) if row["id"] == claim]
-    assert row["verdict"] == FORESEEN[claim]
+@foreseen(FORESEEN)
+def test_the_claims_come_out_as_foreseen_with_figures_and_a_meaning(row: dict[str, Any]) -> None:
+    assert row["verdict"] == FORESEEN[row["id"]]
     assert row["figures"]
     assert all(figure["alt"] and figure["caption"] for figure in row["figures"])
     assert "differs from what the claim's author found" not in row["meaning"]

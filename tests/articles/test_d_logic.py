@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -28,6 +28,7 @@ from ordinate.data import digits
 from ordinate.lab.claim import Inputs
 from ordinate.lab.measurement import Measurement, Verdict, judge
 from ordinate.logic.circuit.gates import coefficients, gate_table
+from tests.articles.conftest import foreseen
 from tests.articles.drawn_circuits import layered
 from tests.external import needs, required
 
@@ -47,10 +48,9 @@ def verdict(measurement: Measurement) -> Verdict:
     return judge(measurement.checks)[0]
 
 
-@pytest.mark.parametrize("claim", FORESEEN)
-def test_the_claims_come_out_as_foreseen_with_figures_and_a_meaning(claim: str, finished_report: Path) -> None:
-    (row,) = [row for row in json.loads((finished_report / "claims.json").read_text()) if row["id"] == claim]
-    assert row["verdict"] == FORESEEN[claim]
+@foreseen(FORESEEN)
+def test_the_claims_come_out_as_foreseen_with_figures_and_a_meaning(row: dict[str, Any]) -> None:
+    assert row["verdict"] == FORESEEN[row["id"]]
     assert row["figures"]
     assert all(figure["alt"] and figure["caption"] for figure in row["figures"])
     assert "differs from what the claim's author found" not in row["meaning"]

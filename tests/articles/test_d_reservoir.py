@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +18,7 @@ from ordinate.reservoir import Connectome, KinematicFly
 from ordinate.reservoir.body.kinematic import Body, Pose
 from ordinate.reservoir.body.neuromechfly import installed_generation
 from ordinate.reservoir.connectome.nulls import rewired
+from tests.articles.conftest import foreseen
 from tests.external import folder, required
 
 pytestmark = pytest.mark.usefixtures("undrawn")
@@ -49,8 +49,8 @@ def as_if_real(brain: Brain, connectome: Connectome | None = None) -> Brain:
     return replace(brain, connectome=connectome or brain.connectome, real=True)
 
 
-def test_d14_is_measured_on_the_simulator_alone(finished_report: Path) -> None:
-    (row,) = [row for row in json.loads((finished_report / "claims.json").read_text()) if row["id"] == "D14"]
+@foreseen(["D14"])
+def test_d14_is_measured_on_the_simulator_alone(row: dict[str, Any]) -> None:
     assert row["verdict"] == ("not testable here" if installed_generation() is None else "reproduced")
     assert row["figures"]
 
@@ -58,11 +58,10 @@ def test_d14_is_measured_on_the_simulator_alone(finished_report: Path) -> None:
 FORESEEN = {"D11": "reproduced", "D12": "corrected", "D13": "refuted", "D29": "refuted"}
 
 
-@pytest.mark.parametrize("claim", FORESEEN)
-def test_the_claims_come_out_as_foreseen_with_figures_and_a_meaning(claim: str, finished_report: Path) -> None:
-    (row,) = [row for row in json.loads((finished_report / "claims.json").read_text()) if row["id"] == claim]
+@foreseen(FORESEEN)
+def test_the_claims_come_out_as_foreseen_with_figures_and_a_meaning(row: dict[str, Any]) -> None:
     measured = folder("larval-drosophila") is not None
-    assert row["verdict"] == (FORESEEN[claim] if measured else "not testable here")
+    assert row["verdict"] == (FORESEEN[row["id"]] if measured else "not testable here")
     assert row["figures"]
     assert all(figure["alt"] and figure["caption"] for figure in row["figures"])
     assert "differs from what the claim's author found" not in row["meaning"]

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +16,7 @@ from ordinate.reservoir.connectome.nulls import random_edges
 from ordinate.reservoir.control import Contrast, Control
 from ordinate.reservoir.tasks.base import Size
 from ordinate.reservoir.tasks.card import WIRINGS, Plan
+from tests.articles.conftest import foreseen
 
 # a small network that is told apart from random wiring: a ring in which every neuron also hears its far neighbours
 RING = Connectome(np.roll(np.eye(60), 1, axis=1) * 5 + np.roll(np.eye(60), 7, axis=1), name="a ring")
@@ -133,8 +132,8 @@ def test_the_figure_and_tables_hold_every_comparison() -> None:
     assert len(measured.tables[1].rows) == 6
 
 
-def test_the_claim_comes_out_as_foreseen(finished_report: Path) -> None:
-    (row,) = [row for row in json.loads((finished_report / "claims.json").read_text()) if row["id"] == "D15"]
+@foreseen(["D15"])
+def test_the_claim_comes_out_as_foreseen(row: dict[str, Any]) -> None:
     assert row["verdict"] == "reproduced"
     assert row["figures"]
     assert "differs from what the claim's author found" not in row["meaning"]

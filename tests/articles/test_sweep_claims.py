@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from ordinate.lab.claim import Inputs
 from ordinate.lab.measurement import Measurement, Verdict, judge
 from ordinate.sweep.cell import Cell
 from ordinate.sweep.store import Store
+from tests.articles.conftest import foreseen
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
@@ -32,10 +32,9 @@ def verdict(measurement: Measurement) -> Verdict:
     return judge(measurement.checks)[0]
 
 
-@pytest.mark.parametrize("claim", FORESEEN)
-def test_the_claims_come_out_as_foreseen_with_figures_and_a_meaning(claim: str, finished_report: Path) -> None:
-    (row,) = [row for row in json.loads((finished_report / "claims.json").read_text()) if row["id"] == claim]
-    assert row["verdict"] == FORESEEN[claim], row["checks"]
+@foreseen(FORESEEN)
+def test_the_claims_come_out_as_foreseen_with_figures_and_a_meaning(row: dict[str, Any]) -> None:
+    assert row["verdict"] == FORESEEN[row["id"]], row["checks"]
     assert row["figures"]
     assert all(figure["alt"] and figure["caption"] for figure in row["figures"])
     assert "differs from what the claim's author found" not in row["meaning"]
