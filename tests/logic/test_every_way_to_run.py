@@ -16,9 +16,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ordinate.logic import PASSES, BitParallel, Circuit, aiger, blif, c_source, map_luts, simplify, verilog
+from ordinate.logic import PASSES, BitParallel, Circuit, aiger, blif, c_source, map_luts, simplify
 from ordinate.logic.circuit.bit_packing import pack, unpack
 from ordinate.logic.circuit.program import lower
+from ordinate.logic.export.verilog import Adders, verilog_module
 from ordinate.logic.export.verilog_bench import expected_file, parallel_bench, vector_file
 from ordinate.logic.kernels.reference import word_program
 from tests.logic.circuits import every_input, plain_classes, plain_scores
@@ -119,14 +120,16 @@ def test_untidy_circuits_in_c(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(shutil.which("iverilog") is None, reason="no iverilog here (apt install iverilog)")
-@pytest.mark.parametrize("pipelined", [False, True])
+@pytest.mark.parametrize("form", ["plain", "pipelined", "1 stage"])
 @pytest.mark.parametrize("seed", [-1, *range(6)])
-def test_untidy_circuits_in_verilog(seed: int, pipelined: bool, tmp_path: Path) -> None:
+def test_untidy_circuits_in_verilog(seed: int, form: str, tmp_path: Path) -> None:
     circuit = FEW_VOTES if seed < 0 else untidy(seed)
     bits = every_input(circuit.num_inputs)
+    adders: Adders = "tree" if form == "pipelined" else "compressors"
+    made = verilog_module(circuit, "net", pipelined=form == "pipelined", stages=1 if form == "1 stage" else None, adders=adders)
     for name, content in (
-        ("net.v", verilog(circuit, "net", pipelined=pipelined)),
-        ("bench.v", parallel_bench(circuit, "net", len(bits), pipelined=pipelined)),
+        ("net.v", made.source),
+        ("bench.v", parallel_bench(circuit, "net", len(bits), latency=made.latency)),
         ("vectors.hex", vector_file(bits)),
         ("expected.hex", expected_file(plain_classes(circuit, bits))),
     ):

@@ -287,3 +287,41 @@ def test_fpga_places_simulates_and_proves(circuit: Path, tmp_path: Path) -> None
     told = run("fpga", circuit, "--out", tmp_path / "fpga", "--images", 100)
     assert (told["wrong"], told["proven"], told["simulated"]) == (0, True, [100, 20])
     assert 0 < told["logic_cells"] < told["logic_cells_available"] == 5280
+
+
+@needs_iverilog
+def test_a_module_of_so_many_stages_passes_its_bench(circuit: Path, tmp_path: Path) -> None:
+    told = run("emit", circuit, "--verilog", tmp_path / "a.v", "--bench", tmp_path / "bench", "--stages", 3)
+    assert (told["latency_clocks"], told["stage_levels"] > 1, told["register_bits"] > 4) == (3, True, True)
+    assert (tmp_path / "a.v").read_text() == (tmp_path / "bench" / "circuit.v").read_text()
+    command = ["iverilog", "-g2005", "-o", "sim", "circuit.v", "circuit_bench.v"]
+    subprocess.run(command, cwd=tmp_path / "bench", check=True)
+    said = subprocess.run(["vvp", "sim"], cwd=tmp_path / "bench", capture_output=True, text=True, check=True).stdout
+    assert said.strip() == f"PASS {len(digits().test)}"
+    assert "--stages: expected --verilog or --bench beside it" in refused(
+        "emit", circuit, "--blif", tmp_path / "b", "--stages", 2
+    )
+    assert "--stages: expected no --pipelined beside it" in refused(
+        "emit", circuit, "--verilog", tmp_path / "b.v", "--stages", 2, "--pipelined"
+    )
+    assert "stages: expected at most" in refused("emit", circuit, "--verilog", tmp_path / "b.v", "--stages", 99)
+    assert not (tmp_path / "b.v").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    any(shutil.which(tool) is None for tool in ("yosys", "nextpnr-ice40", "icepack")), reason="FPGA tools not here"
+)
+@pytest.mark.parametrize("dtype", [None, "bits", "fixed20.7"])
+def test_a_table_goes_on_a_chip_with_its_comparisons_or_without(dtype: str | None, tmp_path: Path) -> None:
+    x, y = load_wine(return_X_y=True)
+    names = np.array(['"red, dry"', "white", "rosé"])[y]
+    rows = [",".join([*map(str, row), name]) for row, name in zip(x.tolist(), names, strict=True)]
+    (tmp_path / "wine.csv").write_text("\n".join([",".join([*map(str, range(13)), "target"]), *rows]) + "\n", encoding="utf-8")
+    run("grow", "--table", tmp_path / "wine.csv", "--label", "target", "--gates", 20, "--out", tmp_path / "c.json")
+    options = ["--table", tmp_path / "wine.csv", "--out", tmp_path / "chip", "--stages", 4]
+    told = run("fpga", tmp_path / "c.json", *options, *(["--dtype", dtype] if dtype else []))
+    assert (told["wrong"], told["proven"], told["netlist_simulated"]) == (0, True, len(y))
+    assert (" >= " in (tmp_path / "chip" / "circuit.v").read_text()) == (dtype != "bits")
+    assert "--dtype: expected a type that keeps every row" in refused("fpga", tmp_path / "c.json", *options, "--dtype", "uint8")
+    assert "--data: expected none beside --table" in refused("fpga", tmp_path / "c.json", *options, "--data", tmp_path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
@@ -12,8 +13,10 @@ import numpy as np
 import pytest
 
 from ordinate.errors import ArgumentError, MissingExtraError, RefusedError, UnknownNameError
+from ordinate.logic import FixedPoint, InputThresholds
 from ordinate.logic.chip import fpga
 from ordinate.logic.chip import fpga as fpga_tools
+from ordinate.logic.chip.netlist import MappedNetlist
 from ordinate.logic.export.verilog import verilog
 from ordinate.logic.export.verilog_bench import serial_wrapper
 from tests.logic.circuits import GENUINE, flipped, random_circuit, some_inputs
@@ -162,6 +165,46 @@ def test_what_does_not_fit_keeps_its_report(tmp_path: Path) -> None:
     assert Path(str(caught.value).rsplit(" ", 1)[-1]).stat().st_size > 0
 
 
+@pytest.mark.slow
+@needs_tools
+def test_registers_count_as_wires_in_the_proof_of_a_pipelined_circuit(tmp_path: Path) -> None:
+    circuit = random_circuit(4, 22, 90, classes=3, reach=30, tables=GENUINE).simplify()
+    other = flipped(circuit, int(circuit.votes[0].signals[0]) - 22, 0)
+    assert fpga.prove_cells(circuit, circuit, tmp_path, stages=2) is True
+    assert fpga.prove_cells(other, circuit, tmp_path, stages=2) is False
+    netlist = json.loads((tmp_path / "gates.json").read_text())
+    cells = netlist["modules"]["circuit"]["cells"]
+    registers = [one for one in cells.values() if one["type"] == "SB_DFF"]
+    assert len(registers) > 10
+    ports = registers[0]["connections"]  # one of them becomes a wire
+    registers[0].update(
+        type="SB_LUT4",
+        parameters={"LUT_INIT": "1010101010101010"},
+        connections={"I0": ports["D"], "I1": ["0"], "I2": ["0"], "I3": ["0"], "O": ports["Q"]},
+    )
+    (tmp_path / "gates.json").write_text(json.dumps(netlist))
+    with pytest.raises(RefusedError, match="expected as many registers on every path"):
+        MappedNetlist(tmp_path / "gates.json", "circuit").to_circuit("bits", "votes")
+
+
+@pytest.mark.slow
+@needs_tools
+def test_numbers_are_compared_on_the_chip_and_every_row_simulated(tmp_path: Path) -> None:
+    rows = np.random.default_rng(1).normal(size=(120, 5)) * [1, 10, 1e4, 1e-3, 1]
+    thresholds = InputThresholds.thermometer(rows, 4)
+    circuit = random_circuit(3, len(thresholds.feature), 60, classes=3, thresholds=thresholds).simplify(sat=False)
+    assert circuit.inputs is not None
+    number, moved = FixedPoint.fitting(circuit.inputs, rows)
+    report = fpga.build(circuit, tmp_path, bits=rows, stages=5, number=number, thresholds=moved, pins=16)
+    assert (report.wrong, report.proven, report.simulated, report.netlist_simulated) == (0, True, (120, 20), 120)
+    assert report.module_latency == 5
+    assert report.stage_levels is not None
+    with pytest.raises(RefusedError, match=r"number: expected a format that keeps every row .* of 120 rows that change sides"):
+        fpga.build(circuit, tmp_path, bits=rows, number=FixedPoint(4, 0, signed=True))
+    with pytest.raises(RefusedError, match="thresholds: expected a circuit that carries thresholds"):
+        fpga.design(random_circuit(1), number=FixedPoint(4))
+
+
 @needs_tools
 def test_a_tool_that_fails_names_its_report(tmp_path: Path) -> None:
     with pytest.raises(RefusedError, match=r"yosys: expected success, got ERROR: Can't open input file.*yosys.log"):
@@ -199,14 +242,17 @@ def test_wrong_arguments_are_refused(tmp_path: Path) -> None:
         fpga.build(random_circuit(1), tmp_path, pins=20, chip="lp384")
     with pytest.raises(UnknownNameError, match=r"chip: expected one of lp384, .*, got '?z80"):
         fpga.build(random_circuit(1), tmp_path, chip="z80")
-    with pytest.raises(UnknownNameError, match="counting: expected one of auto, tree, shifted, got 'abacus'"):
+    with pytest.raises(UnknownNameError, match="counting: expected one of auto, tree, compressors, shifted, got 'abacus'"):
         fpga.design(random_circuit(1), counting="abacus")  # type: ignore[arg-type]
     with pytest.raises(ArgumentError, match="the value 2"):
         fpga.simulate(random_circuit(1), fpga.design(random_circuit(1)), tmp_path, np.full((1, 8), 2))
 
 
 def test_votes_are_shifted_where_a_tree_would_not_fit() -> None:
-    assert fpga.design(random_circuit(1, 64, 100)).counting == "tree"
+    assert fpga.design(random_circuit(1, 64, 100)).counting == "compressors"
+    for wrong in ({"stages": 2}, {"number": FixedPoint(8)}):
+        with pytest.raises(RefusedError, match="expected another way of counting than shifted"):
+            fpga.design(random_circuit(1, 64, 100), counting="shifted", **wrong)  # type: ignore[arg-type]
     many = random_circuit(1, 64, 300, classes=10, votes=300)
     assert fpga.design(many).counting == "shifted"
     assert fpga.design(many).clocks_an_image == 8

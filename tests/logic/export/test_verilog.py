@@ -12,7 +12,7 @@ import pytest
 
 from ordinate.errors import ArgumentError, RefusedError
 from ordinate.logic import Circuit, FixedPoint, InputThresholds
-from ordinate.logic.export.verilog import latency, verilog, verilog_shifted
+from ordinate.logic.export.verilog import Adders, shifted_latency, verilog, verilog_module, verilog_shifted
 from ordinate.logic.export.verilog_bench import (
     expected_file,
     number_vectors,
@@ -22,7 +22,7 @@ from ordinate.logic.export.verilog_bench import (
     serial_wrapper,
     vector_file,
 )
-from tests.logic.circuits import flipped, plain_classes, random_circuit, some_inputs
+from tests.logic.circuits import every_input, flipped, plain_classes, random_circuit, some_inputs
 
 # none and few votes, a class of its own, many of everything; the slow run has the rest
 SEEDS = [0, 3, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2, 4, 5))]
@@ -46,17 +46,19 @@ def simulated(folder: Path, design: str, bench: str, bits: np.ndarray, classes: 
 
 @needs_iverilog
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("form", ["combinational", "pipelined", "pipelined gates", "serial"])
+@pytest.mark.parametrize("form", ["combinational", "pipelined", "serial", "1 stages", "3 stages"])
 def test_every_class_is_that_of_a_plain_evaluation(tmp_path: Path, seed: int, form: str) -> None:
     circuit = random_circuit(seed, 10, 60 if seed else 0, classes=1 + seed, votes=[3, 0, 1, 20, 37, 7][seed])
     bits = some_inputs(seed, 150, 10)
-    levels = 2 if form == "pipelined gates" else None
-    design = verilog(circuit, "net", pipelined=form != "combinational", gate_levels=levels)
+    stages = int(form[0]) if form.endswith("stages") and (seed or form[0] == "1") else None
+    adders: Adders = "tree" if form in ("pipelined", "1 stages") else "compressors"
+    made = verilog_module(circuit, "net", pipelined=form != "combinational" and not stages, stages=stages, adders=adders)
+    design = made.source
     if form == "serial":
         design += serial_wrapper(circuit, "net", 3)
-        bench = serial_bench(circuit, "net", 150, 3)
+        bench = serial_bench(circuit, "net", 150, 3, latency=made.latency)
     else:
-        bench = parallel_bench(circuit, "net", 150, pipelined=form != "combinational")
+        bench = parallel_bench(circuit, "net", 150, latency=made.latency)
     assert simulated(tmp_path, design, bench, bits, plain_classes(circuit, bits)) == "PASS 150"
 
 
@@ -67,7 +69,7 @@ def test_votes_may_be_counted_a_few_a_clock(tmp_path: Path, seed: int, clocks: i
     circuit = random_circuit(seed, 10, 60 if seed else 0, classes=1 + seed, votes=[3, 0, 1, 20, 37, 7][seed])
     bits = some_inputs(seed, 100, 10)
     design = verilog_shifted(circuit, "net", clocks=clocks)
-    bench = parallel_bench(circuit, "net", 100, pipelined=True, interval=clocks)
+    bench = parallel_bench(circuit, "net", 100, latency=shifted_latency(circuit, clocks=clocks), interval=clocks)
     assert simulated(tmp_path, design, bench, bits, plain_classes(circuit, bits)) == "PASS 100"
 
 
@@ -77,7 +79,11 @@ def test_shifted_counting_keeps_up_with_the_serial_front(tmp_path: Path) -> None
     bits = some_inputs(5, 60, 12)
     words = -(-len(serial_inputs(circuit)) // 3)
     design = verilog_shifted(circuit, "net", clocks=words) + serial_wrapper(circuit, "net", 3)
-    assert simulated(tmp_path, design, serial_bench(circuit, "net", 60, 3), bits, plain_classes(circuit, bits)) == "PASS 60"
+    late = shifted_latency(circuit, clocks=words)
+    assert (
+        simulated(tmp_path, design, serial_bench(circuit, "net", 60, 3, latency=late), bits, plain_classes(circuit, bits))
+        == "PASS 60"
+    )
 
 
 @needs_iverilog
@@ -90,7 +96,7 @@ def test_biases_decide_in_hardware_as_they_do_exactly(tmp_path: Path) -> None:
         classes = plain_classes(circuit, bits)
         without = Circuit(8, circuit.tables, circuit.inputs_a, circuit.inputs_b, circuit.votes)
         assert (plain_classes(without, bits) != classes).any()
-        bench = parallel_bench(circuit, "net", 200, pipelined=False)
+        bench = parallel_bench(circuit, "net", 200)
         assert simulated(tmp_path, circuit.to_verilog("net"), bench, bits, classes) == "PASS 200"
         assert simulated(tmp_path, without.to_verilog("net"), bench, bits, classes).startswith("vector")
 
@@ -103,7 +109,7 @@ def test_a_flipped_literal_fails_the_bench(tmp_path: Path) -> None:
     other = next(
         one for node in range(circuit.num_nodes) if (plain_classes(one := flipped(circuit, node, 1), bits) != classes).any()
     )
-    said = simulated(tmp_path, other.to_verilog("net"), parallel_bench(circuit, "net", 200, pipelined=False), bits, classes)
+    said = simulated(tmp_path, other.to_verilog("net"), parallel_bench(circuit, "net", 200), bits, classes)
     wrong = int((plain_classes(other, bits) != classes).sum())
     assert said.splitlines()[-1] == f"FAIL {wrong} of 200"
 
@@ -111,7 +117,7 @@ def test_a_flipped_literal_fails_the_bench(tmp_path: Path) -> None:
 @needs_iverilog
 def test_the_class_comes_latency_clocks_after_its_image(tmp_path: Path) -> None:
     circuit = random_circuit(3, 8, 40, classes=5)
-    clocks = latency(circuit)
+    clocks = verilog_module(circuit, pipelined=True).latency
     bench = f"""
 `timescale 1ns/1ps
 module bench;
@@ -130,6 +136,56 @@ endmodule
 
 
 @needs_iverilog
+@pytest.mark.parametrize("adders", ["tree", "compressors"])
+@pytest.mark.parametrize("stages", [1, 5, 11])
+def test_any_number_of_stages_gives_the_same_classes_and_that_latency(tmp_path: Path, stages: int, adders: Adders) -> None:
+    circuit = random_circuit(11, 12, 150, classes=3, votes=50)
+    made = verilog_module(circuit, "net", stages=stages, adders=adders, table_inputs=6 if stages == 5 else 4)
+    bits = some_inputs(11, 200, 12)
+    assert made.latency == stages
+    bench = parallel_bench(circuit, "net", 200, latency=stages)  # which checks when the first class comes
+    assert simulated(tmp_path, made.source, bench, bits, plain_classes(circuit, bits)) == "PASS 200"
+
+
+@needs_iverilog
+def test_a_class_that_comes_a_clock_late_fails_the_bench(tmp_path: Path) -> None:
+    circuit = random_circuit(11, 12, 30, classes=3)
+    bits = some_inputs(11, 50, 12)
+    bench = parallel_bench(circuit, "net", 50, latency=3)
+    said = simulated(tmp_path, verilog(circuit, "net", stages=4), bench, bits, plain_classes(circuit, bits))
+    assert "the first class came after 4 clocks, not 3" in said
+    assert said.splitlines()[-1] == "FAIL 1 of 50"
+
+
+def test_more_stages_are_shorter_and_hold_more() -> None:
+    """Registers cut the longest path about evenly: with n of them a stage has little more than an n-th of all levels."""
+    circuit = random_circuit(11, 12, 150, classes=3, votes=50)
+    made = [verilog_module(circuit, stages=stages) for stages in (1, 2, 4, 8)]
+    levels = [one.levels for one in made]
+    assert all(levels[0] / count <= one < levels[0] / count + 2 for one, count in zip(levels, (1, 2, 4, 8), strict=True))
+    registers = [one.register_bits for one in made]
+    assert registers == sorted(registers)
+    assert registers[0] == 2  # the class
+
+
+def test_two_classes_are_decided_by_a_carry(tmp_path: Path) -> None:
+    """No second count and no comparator: the threshold is a constant among the votes."""
+    source = verilog(random_circuit(1, 10, 40, classes=2, votes=40))
+    assert " > " not in source
+    assert " > " in verilog(random_circuit(1, 10, 40, classes=2, votes=40), adders="tree")
+
+
+@needs_iverilog
+@pytest.mark.parametrize("bias", [-40, -9, -1, 0, 1, 9, 40])
+def test_a_threshold_may_be_out_of_reach_of_the_votes(tmp_path: Path, bias: int) -> None:
+    circuit = Circuit(4, [8, 6], [0, 2], [1, 3], votes=[([4, 5, 0], [1, -2, 1]), ([5, 1], [1, 3])], bias=[bias, 0.5])
+    bits = every_input(4)
+    expected = plain_classes(circuit, bits)
+    bench = parallel_bench(circuit, "net", 16)
+    assert simulated(tmp_path, verilog(circuit, "net"), bench, bits, expected) == "PASS 16"
+
+
+@needs_iverilog
 def test_thresholds_may_be_inside_the_module(tmp_path: Path) -> None:
     thresholds = InputThresholds(4, [0, 1, 2, 3, 0, 1], [-1, 0, 95.5, 254, 255, 300], "uint8")
     circuit = random_circuit(6, 6, 30, thresholds=thresholds)
@@ -137,7 +193,7 @@ def test_thresholds_may_be_inside_the_module(tmp_path: Path) -> None:
     rows[:3] = [[0], [255], [96]]
     bits = rows.astype(float)[:, thresholds.feature] > thresholds.threshold
     octets = np.unpackbits(rows, axis=1, bitorder="little").astype(bool)
-    bench = parallel_bench(circuit, "net", 200, pipelined=False)
+    bench = parallel_bench(circuit, "net", 200)
     bench = (
         bench.replace("[5:0] vectors", "[31:0] vectors").replace("reg [5:0] bits", "reg [31:0] bits").replace(".bits(", ".x(")
     )
@@ -159,8 +215,10 @@ def test_numbers_that_are_no_bytes_are_compared_inside_the_module(tmp_path: Path
     number = FixedPoint(16, signed=True) if kind == "int16" else FixedPoint.covering(thresholds, rows)
     bits = rows.astype(float)[:, thresholds.feature] > thresholds.threshold
     assert np.array_equal(number.bits_of(thresholds, rows), bits)
-    bench = parallel_bench(circuit, "net", 150, pipelined=pipelined, number=number)
-    design = circuit.to_verilog("net", thresholds=True, pipelined=pipelined, number=None if kind == "int16" else number)
+    made = verilog_module(
+        circuit, "net", thresholds=True, stages=4 if pipelined else None, number=None if kind == "int16" else number
+    )
+    design, bench = made.source, parallel_bench(circuit, "net", 150, latency=made.latency, number=number)
     assert simulated(tmp_path, design, bench, number_vectors(number, rows), plain_classes(circuit, bits)) == "PASS 150"
 
 
@@ -183,7 +241,8 @@ def test_adders_form_a_balanced_tree() -> None:
 
     def clocks(votes: int) -> int:
         signals = np.arange(votes)
-        return latency(Circuit(votes, [], [], [], votes=[(signals, np.ones(votes, int))] * 2))
+        circuit = Circuit(votes, [], [], [], votes=[(signals, np.ones(votes, int))] * 2)
+        return verilog_module(circuit, pipelined=True, adders="tree").latency
 
     assert [clocks(votes) - clocks(3) for votes in (7, 15, 31, 63, 127)] == [1, 2, 3, 4, 5]
 
@@ -202,8 +261,12 @@ def test_what_makes_no_module_is_refused() -> None:
             circuit.to_verilog(name)
     with pytest.raises(RefusedError, match="thresholds: expected a circuit that carries thresholds, got one of bits"):
         circuit.to_verilog(thresholds=True)
-    with pytest.raises(ArgumentError, match="gate_levels: expected an integer of at least 1, got 0"):
-        verilog(circuit, pipelined=True, gate_levels=0)
+    with pytest.raises(ArgumentError, match="stages: expected an integer of at least 1, got 0"):
+        verilog(circuit, stages=0)
+    with pytest.raises(ArgumentError, match=r"stages: expected at most \d+: every level has its register then, got 100"):
+        verilog(circuit, stages=100)
+    with pytest.raises(RefusedError, match="stages: expected pipelined=False beside it, got True"):
+        verilog(circuit, pipelined=True, stages=2)
     with pytest.raises(ArgumentError, match="clocks: expected an integer of at least 2, got 1"):
         verilog_shifted(circuit, clocks=1)
     with pytest.raises(RefusedError, match="stage='gates'"):

@@ -18,6 +18,7 @@ class CircuitImages:
 
     Args:
         bits: bool [n, num_inputs].
+        numbers: the pixels that they come from [n, pixels].
         labels: int64 [n], the number of the class.
         threshold: what pixels were compared with, or None where the circuit carries several.
         size: height and width of an image.
@@ -25,6 +26,7 @@ class CircuitImages:
     """
 
     bits: Any
+    numbers: Any
     labels: Any
     threshold: float | None
     size: tuple[int, int]
@@ -65,4 +67,6 @@ def test_images(circuit: Circuit, data: Path | None, threshold: float | None, *,
         bits = inputs.bits(known.test.images.reshape(len(known.test), -1))
         levels = np.unique(inputs.threshold)
         level = float(levels[0]) if len(levels) == 1 else None
-    return CircuitImages(bits, known.test.labels, level, known.size, known.source)
+    return CircuitImages(
+        bits, known.test.images.reshape(len(known.test), -1), known.test.labels, level, known.size, known.source
+    )

@@ -14,7 +14,7 @@ from ordinate.cli.options import AsJson
 if TYPE_CHECKING:
     from ordinate.logic import Circuit, FixedPoint
 
-__all__ = ["emit"]
+__all__ = ["Form", "emit", "number_form"]
 
 _BIT_ORDER = "NAME_block: image i of a block is bit i % 64 of 64-bit lane i / 64, bit 0 the lowest"
 
@@ -40,6 +40,10 @@ def emit(
     ] = None,
     name: Annotated[str, typer.Option("--name", metavar="NAME", help="Of the C functions and the module.")] = "circuit",
     pipelined: Annotated[bool, typer.Option("--pipelined", help="Verilog with registers in counting and comparing.")] = False,
+    stages: Annotated[
+        int | None,
+        typer.Option("--stages", metavar="N", help="Verilog with N registers on every path, placed by depth."),
+    ] = None,
     thresholds: Annotated[bool, typer.Option("--thresholds", help="Verilog takes numbers and compares them itself.")] = False,
     dtype: Annotated[
         str | None,
@@ -79,11 +83,17 @@ def emit(
     from ordinate.logic.export.blif_aiger import lut_blif
     from ordinate.logic.export.c import c_header, c_memory, c_source
     from ordinate.logic.export.lut_mapping import map_luts
+    from ordinate.logic.export.verilog import verilog_module
 
     if not any((c, verilog, blif, aiger, bench, rows)):
         raise ArgumentError("--c, --verilog, --blif, --aiger, --bench, --rows", expected="at least one", got="none")
     if bench is not None and thresholds:
         raise RefusedError("--bench", expected="a module of bits", got="--thresholds")
+    if (pipelined or stages is not None) and verilog is None and bench is None:
+        option = "--pipelined" if pipelined else "--stages"
+        raise RefusedError(option, expected="--verilog or --bench beside it", got="none")
+    if pipelined and stages is not None:
+        raise RefusedError("--stages", expected="no --pipelined beside it", got=str(stages))
     if luts is not None and blif is None:
         raise RefusedError("--luts", expected="--blif beside it", got="none")
     loaded = Circuit.load(circuit)
@@ -92,7 +102,7 @@ def emit(
     numbers = None if table is None else circuit_rows(loaded, table, label, missing, published, everything=True)[0]
     if rows is not None and numbers is None:
         raise RefusedError("--rows", expected="--table beside it", got="none")
-    form = _form(loaded, dtype, numbers, verilog is not None and thresholds)
+    form = number_form(loaded, dtype, numbers, verilog is not None and thresholds)
     taken = form.circuit
     record: dict[str, Any] = {"circuit": str(circuit), "gates": loaded.num_gates}
     drafts: list[tuple[str, Path, Any]] = []
@@ -100,10 +110,13 @@ def emit(
         drafts.append(("c", c, c_source(taken, name, dtype=form.dtype, file=shlex.quote(c.name))))
         drafts.append(("header", c.with_suffix(".h"), c_header(taken, name, dtype=form.dtype)))
     if verilog is not None:
-        module = form.moved.to_verilog(
-            name, pipelined=pipelined, thresholds=thresholds, number=form.number if thresholds else None
-        )
-        drafts.append(("verilog", verilog, module))
+        number = form.number if thresholds else None
+        module = verilog_module(form.moved, name, pipelined=pipelined, stages=stages, thresholds=thresholds, number=number)
+        drafts.append(("verilog", verilog, module.source))
+        if module.latency:
+            record |= {"latency_clocks": module.latency, "register_bits": module.register_bits}
+        if stages is not None:
+            record["stage_levels"] = round(module.levels, 1)
     if blif is not None:
         if luts is None:
             drafts.append(("blif", blif, as_blif(loaded, name)))
@@ -119,7 +132,7 @@ def emit(
         atomic_write(path, text, name=f"--{what}")
         record[what] = str(path)
     if bench is not None:
-        _write_bench(loaded, bench, name, data, numbers, pipelined=pipelined)
+        _write_bench(loaded, bench, name, data, numbers, pipelined=pipelined, stages=stages)
         record["bench"] = str(bench)
     if loaded.inputs is not None:
         record["numbers"] = form.described
@@ -131,7 +144,7 @@ def emit(
 
 
 @dataclass(frozen=True)
-class _Form:
+class Form:
     """How numbers come into what is emitted.
 
     Args:
@@ -158,7 +171,7 @@ class _Form:
         return (x if self.number is None else self.number.encode(x)).astype(kind)
 
 
-def _form(circuit: Circuit, dtype: str | None, rows: Any, for_verilog: bool) -> _Form:
+def number_form(circuit: Circuit, dtype: str | None, rows: Any, for_verilog: bool) -> Form:
     """The form of `--dtype`, checked on the rows of `--table`.
 
     Raises:
@@ -177,7 +190,7 @@ def _form(circuit: Circuit, dtype: str | None, rows: Any, for_verilog: bool) -> 
     if inputs is None:
         if dtype is not None:
             raise RefusedError("--dtype", expected="a circuit that carries thresholds", got="one of bits")
-        return _Form(circuit, circuit, None, None, "bits")
+        return Form(circuit, circuit, None, None, "bits")
     fixed = re.fullmatch(r"(u?)fixed(\d+)\.(-?\d+)", dtype or "")
     kind, number, moved = dtype or inputs.emitted_dtype(), None, inputs
     if dtype == "fixed":
@@ -206,13 +219,13 @@ def _form(circuit: Circuit, dtype: str | None, rows: Any, for_verilog: bool) -> 
     changed = int((moved.threshold != inputs.threshold).sum())
     own = replace(circuit, inputs=moved)
     if number is None:
-        form = _Form(own, own, kind, None, kind, changed)
+        form = Form(own, own, kind, None, kind, changed)
     else:
         whole = number.integers(moved)
         words = (
             f"{whole.dtype}, {'' if number.signed else 'un'}signed {number.bits} bits, of them {number.fraction_bits} fraction"
         )
-        form = _Form(replace(circuit, inputs=whole), own, whole.dtype, number, words, changed)
+        form = Form(replace(circuit, inputs=whole), own, whole.dtype, number, words, changed)
     if rows is not None:  # as a program reads them
         assert form.circuit.inputs is not None
         if not np.array_equal(form.circuit.inputs.bits(form.encoded(rows)), inputs.bits(rows)):
@@ -221,9 +234,12 @@ def _form(circuit: Circuit, dtype: str | None, rows: Any, for_verilog: bool) -> 
     return form
 
 
-def _write_bench(circuit: Circuit, bench: Path, name: str, data: Path | None, rows: Any, *, pipelined: bool) -> None:
+def _write_bench(
+    circuit: Circuit, bench: Path, name: str, data: Path | None, rows: Any, *, pipelined: bool, stages: int | None
+) -> None:
     from ordinate.atomic_io import atomic_write
     from ordinate.errors import OutputError
+    from ordinate.logic.export.verilog import verilog_module
     from ordinate.logic.export.verilog_bench import expected_file, parallel_bench, vector_file
 
     if rows is None:
@@ -238,7 +254,8 @@ def _write_bench(circuit: Circuit, bench: Path, name: str, data: Path | None, ro
         bench.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise OutputError("--bench", expected="a folder to write to", got=str(bench), hint=str(error)) from None
-    atomic_write(bench / f"{name}.v", circuit.to_verilog(name, pipelined=pipelined))
-    atomic_write(bench / f"{name}_bench.v", parallel_bench(circuit, name, len(bits), pipelined=pipelined))
+    module = verilog_module(circuit, name, pipelined=pipelined, stages=stages)
+    atomic_write(bench / f"{name}.v", module.source)
+    atomic_write(bench / f"{name}_bench.v", parallel_bench(circuit, name, len(bits), latency=module.latency))
     atomic_write(bench / "vectors.hex", vector_file(bits))
     atomic_write(bench / "expected.hex", expected_file(circuit.predict(bits)))

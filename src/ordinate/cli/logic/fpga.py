@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from ordinate.cli.logic.options import DataFolder, OtherData
+from ordinate.cli.logic.tables import LabelOption, MissingOption, SetOption, check_alone, circuit_rows
 from ordinate.cli.options import AsJson
 
 __all__ = ["fpga"]
@@ -26,23 +27,48 @@ def fpga(
         ),
     ] = "up5k",
     data: DataFolder = None,
-    images: Annotated[int | None, typer.Option("--images", metavar="N", help="Test images to simulate; else all.")] = None,
+    table: Annotated[
+        Path | None,
+        typer.Option("--table", metavar="FILE", help="Rows to simulate, for a circuit of a table; in place of images."),
+    ] = None,
+    published: SetOption = None,
+    label: LabelOption = None,
+    missing: MissingOption = "refuse",
+    dtype: Annotated[
+        str | None,
+        typer.Option(
+            "--dtype",
+            metavar="TYPE",
+            help="Numbers that come in and are compared on the chip, as in emit: uint8, int16, fixed12.4, or fixed, the "
+            "narrowest for the rows; bits leaves the comparing to others. Else fixed with --table, bits without.",
+        ),
+    ] = None,
+    images: Annotated[
+        int | None, typer.Option("--images", metavar="N", help="Test images or rows to simulate; else all.")
+    ] = None,
     pins: Annotated[int, typer.Option("--pins", metavar="N", help="Bits a clock that the chip takes.")] = 8,
     seed: Annotated[int, typer.Option("--seed", metavar="N", help="Of the placement.")] = 1,
     counting: Annotated[
-        str, typer.Option("--counting", metavar="NAME", help="tree, shifted (a few votes a clock), or auto.")
+        str,
+        typer.Option(
+            "--counting",
+            metavar="NAME",
+            help="Votes: by compressors or a tree, all at once; shifted, a few a clock; or auto.",
+        ),
     ] = "auto",
-    gate_levels: Annotated[
-        int | None, typer.Option("--gate-levels", metavar="N", help="A register also after so many levels of gates.")
+    stages: Annotated[
+        int | None,
+        typer.Option("--stages", metavar="N", help="Registers between inputs and class, placed by depth; else one an adder."),
     ] = None,
     other_data: OtherData = False,
     as_json: AsJson = False,
 ) -> None:
-    """Synthesise, place and route a circuit, make its bitstream, simulate it on the test images, and prove its gates.
+    """Synthesise, place and route a circuit, make its bitstream, simulate it on test images or rows, and prove its gates.
 
     Exit 0; 1 where a class differs in simulation or the proof fails; 2 for wrong use, missing tools, or what does not fit.
     """
     from ordinate.cli.logic.circuit_images import test_images
+    from ordinate.cli.logic.emit import number_form
     from ordinate.cli.progress import steps
     from ordinate.cli.tables import answer_record
     from ordinate.errors import ArgumentError
@@ -52,17 +78,29 @@ def fpga(
     if images is not None and images < 1:
         raise ArgumentError("--images", expected="at least 1", got=images)
     loaded = Circuit.load(circuit)
-    tested = test_images(loaded, data, None, check=not other_data)
+    if table is None:
+        tested = test_images(loaded, data, None, check=not other_data)
+        bits, numbers = tested.bits, tested.numbers
+    else:
+        check_alone(data=data)
+        numbers = circuit_rows(loaded, table, label, missing, published, everything=True)[0]
+        bits = numbers if loaded.inputs is None else loaded.inputs.bits(numbers)
+    number, thresholds = None, None
+    if loaded.inputs is not None and dtype != "bits" and (table is not None or dtype is not None):
+        form = number_form(loaded, dtype or "fixed", numbers, True)
+        number, thresholds, bits = form.number, form.moved.inputs, numbers
     with steps("fpga") as say:
         report = build(
             loaded,
             out,
             chip=chip,
-            bits=tested.bits[:images],
+            bits=bits[:images],
             pins=pins,
             seed=seed,
             counting=counting,  # type: ignore[arg-type]
-            gate_levels=gate_levels,
+            stages=stages,
+            number=number,
+            thresholds=thresholds,
             on_step=say,
         )
     answer_record(report.to_dict(), as_json)

@@ -31,6 +31,7 @@ class Family:
         pack: the program that makes a bitstream, and its arguments.
         bitstream: the file that it makes.
         block_memories: whether yosys may take them; their model is known for iCE40 only.
+        table_inputs: of its tables, as far as gates are mapped to them before synthesis.
     """
 
     title: str
@@ -44,6 +45,7 @@ class Family:
     pack: tuple[str, ...] = ()
     bitstream: str | None = None
     block_memories: bool = False
+    table_inputs: int = 4
 
 
 FAMILIES = {
@@ -90,7 +92,7 @@ FAMILIES = {
         pack=("gmpack", "circuit.txt", "circuit.bit"),
         bitstream="circuit.bit",
     ),
-    "xc7": Family("AMD 7 series", "synth_xilinx -family xc7 -flatten -nobram -nolutram -nosrl -nodsp"),
+    "xc7": Family("AMD 7 series", "synth_xilinx -family xc7 -flatten -nobram -nolutram -nosrl -nodsp", table_inputs=6),
 }
 
 
@@ -108,6 +110,7 @@ class Chip:
         clock: the pin of the clock, where pins are fixed.
         pins: the others, in their order around the package; () leaves them to nextpnr.
         max_pins: user pins.
+        level_ns: time of a level of tables with its wires, from nextpnr's clocks of `bench/chips.py`: a rough estimate.
     """
 
     name: str
@@ -119,6 +122,7 @@ class Chip:
     max_pins: int
     clock: int | None = None
     pins: tuple[int, ...] = ()
+    level_ns: float = 1.0
 
     @property
     def tools(self) -> Family:

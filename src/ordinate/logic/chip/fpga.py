@@ -15,10 +15,10 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -31,19 +31,22 @@ from ordinate.logic.chip.chips import Chip, chip_named, larger_chips
 from ordinate.logic.chip.netlist import MappedNetlist
 from ordinate.logic.circuit.arrays import as_bits
 from ordinate.logic.circuit.circuit import Circuit, Votes
-from ordinate.logic.circuit.counting import count_plan
+from ordinate.logic.circuit.input_thresholds import FixedPoint, InputThresholds
 from ordinate.logic.circuit.program import voting_signals
 from ordinate.logic.export.blif_aiger import blif
-from ordinate.logic.export.verilog import latency, shifted_latency, verilog, verilog_shifted
+from ordinate.logic.export.lut_mapping import map_luts
+from ordinate.logic.export.verilog import number_format, shifted_latency, verilog, verilog_module, verilog_shifted
 from ordinate.logic.export.verilog_bench import (
     class_width,
     expected_file,
+    number_vectors,
     parallel_bench,
     serial_bench,
     serial_inputs,
     serial_wrapper,
     vector_file,
 )
+from ordinate.logic.export.vote_adders import full_adders, shared_plan
 from ordinate.logic.simplify.equivalence import EXHAUSTIVE_INPUTS, equivalent
 
 __all__ = [
@@ -157,7 +160,7 @@ def run_tool(
     return said
 
 
-Counting = Literal["auto", "tree", "shifted"]
+Counting = Literal["auto", "tree", "compressors", "shifted"]
 
 _NAME = "circuit"
 _TOP = f"{_NAME}_serial"
@@ -180,9 +183,12 @@ class FpgaReport:
         logic_cells: of the chip's, after packing; None where no open tool places, like the next.
         logic_cells_available: that the chip has.
         max_mhz: the fastest clock after routing, by nextpnr's timing.
-        counting: as in `Design`, like the next two.
+        counting: as in `Design`, like the next five.
         clocks_an_image: of the serial front: bits that are read, divided by its pins.
         latency_clocks: from the last word to the class.
+        module_latency: of them, in the circuit's module.
+        stage_levels: of tables in the module's slowest stage, estimated; None for "shifted".
+        estimated_mhz: the clock that they let expect; compare with `max_mhz`, which counts wires and the serial front too.
         images_per_second: at `max_mhz`, images one after the other.
         netlist_simulated: images that went through the pins of what synthesis plan.
         simulated: images that iverilog ran through the module, and how many of them through the serial front.
@@ -205,6 +211,9 @@ class FpgaReport:
     counting: str
     clocks_an_image: int
     latency_clocks: int
+    module_latency: int
+    stage_levels: float | None
+    estimated_mhz: float | None
     images_per_second: float | None
     netlist_simulated: int
     simulated: tuple[int, int]
@@ -226,12 +235,17 @@ class Design:
     Args:
         source: both modules.
         chip: it is for.
-        counting: "tree", all votes in one clock by a tree of adders, or "shifted", a few a clock.
+        counting: all votes of an image at once, by a "tree" or by "compressors" as in `verilog_module`, or a few a clock,
+            "shifted".
         pins: bits a clock.
         clocks_an_image: from one image to the next through the serial front.
         interval: the least number of clocks from one image to the next that the circuit's module itself can take.
         latency_clocks: from the last word to the class.
         class_bits: width of the class.
+        module_latency: of `latency_clocks`, in the circuit's module.
+        stage_levels: of tables in its slowest stage, estimated; None where that is not known.
+        stages: that were asked for.
+        number: format of the numbers, where the module compares them itself.
     """
 
     source: str
@@ -242,10 +256,20 @@ class Design:
     interval: int
     latency_clocks: int
     class_bits: int
+    module_latency: int
+    stage_levels: float | None = None
+    stages: int | None = None
+    number: FixedPoint | None = None
 
 
 def design(
-    circuit: Circuit, *, chip: str = "up5k", pins: int = 8, counting: Counting = "auto", gate_levels: int | None = None
+    circuit: Circuit,
+    *,
+    chip: str = "up5k",
+    pins: int = 8,
+    counting: Counting = "auto",
+    stages: int | None = None,
+    number: FixedPoint | None = None,
 ) -> Design:
     """Choose how votes are counted, and write the Verilog.
 
@@ -253,32 +277,64 @@ def design(
         circuit: any; simplify it before.
         chip: one of `CHIPS`.
         pins: bits a clock that the serial front takes, 1 to 32.
-        counting: "tree", "shifted", or "auto": a tree where it may be expected to fit.
-        gate_levels: with a tree, registers also after so many levels of gates; see `verilog`.
+        counting: as in `Design`, or "auto": "compressors" where they may be expected to fit, else "shifted".
+        stages: registers between the inputs and the class, as in `verilog_module`; by default one after the gates and one after
+            every adder and comparison. Not for "shifted".
+        number: format of the numbers that come in, and are compared with the circuit's thresholds on the chip; by default its
+            input bits come in. Not for "shifted".
 
     Raises:
-        ArgumentError: pins out of range, or more than the chip has.
+        ArgumentError: pins out of range, or more than the chip has; more stages than levels.
         UnknownNameError: another chip or way of counting.
+        RefusedError: stages or numbers with "shifted"; numbers for a circuit without thresholds.
     """
     where = chip_named(chip)
     others = 4 + class_width(circuit)  # clk, reset, data_valid, out_valid and the class
     most = min(32, where.max_pins - others)
     check_integer("pins", pins, minimum=1, maximum=most, hint=f"{chip} has {where.max_pins}, and {others} serve other signals")
-    check_choice("counting", counting, ("auto", "tree", "shifted"))
-    clocks = max(1, -(-len(serial_inputs(circuit)) // pins))
+    check_choice("counting", counting, get_args(Counting))
+    for name, value in (("stages", stages), ("number", number)):
+        if value is not None and counting == "shifted":
+            raise RefusedError(name, expected="another way of counting than shifted", got=str(value))
+    if number is not None:
+        number_format(circuit, number)
+    clocks = max(1, -(-len(serial_inputs(circuit, number)) // pins))
     if counting == "auto":
-        literals = sum(len(column) for one in count_plan(circuit).classes for column in one.columns)
-        expected = 1.7 * literals + circuit.num_gates + pins * clocks
-        counting = "tree" if expected < 0.75 * where.logic_cells or clocks < 2 else "shifted"
+        # two tables an adder; with a register after each of them about as many cells again hold registers alone
+        cells = 2 * full_adders(shared_plan(circuit)) + circuit.num_gates + pins * clocks + 30 * circuit.num_classes
+        fits = cells * (1 if stages else 1.4) < 0.9 * where.logic_cells or clocks < 2
+        counting = "compressors" if fits or stages is not None or number is not None else "shifted"
+    latency, levels = 0, None
     if counting == "shifted":
         clocks = max(2, clocks)
         text = verilog_shifted(circuit, _NAME, clocks=clocks, block_memory=where.tools.block_memories)
-        interval, late = clocks, shifted_latency(circuit, clocks=clocks)
+        latency = shifted_latency(circuit, clocks=clocks)
     else:
-        text = verilog(circuit, _NAME, pipelined=True, gate_levels=gate_levels)
-        interval, late = 1, latency(circuit, gate_levels=gate_levels)
-    source = text + "\n" + serial_wrapper(circuit, _NAME, pins)
-    return Design(source, where, counting, pins, clocks, interval, late, class_width(circuit))
+        module = verilog_module(
+            circuit,
+            _NAME,
+            pipelined=stages is None,
+            stages=stages,
+            adders=counting,
+            table_inputs=where.tools.table_inputs,
+            thresholds=number is not None,
+            number=number,
+        )
+        text, latency, levels = module.source, module.latency, module.levels if stages else None
+    return Design(
+        source=text + "\n" + serial_wrapper(circuit, _NAME, pins, number),
+        chip=where,
+        counting=counting,
+        pins=pins,
+        clocks_an_image=clocks,
+        interval=clocks if counting == "shifted" else 1,
+        latency_clocks=1 + latency,
+        class_bits=class_width(circuit),
+        module_latency=latency,
+        stage_levels=levels,
+        stages=stages,
+        number=number,
+    )
 
 
 def build(
@@ -290,7 +346,9 @@ def build(
     pins: int = 8,
     seed: int = 1,
     counting: Counting = "auto",
-    gate_levels: int | None = None,
+    stages: int | None = None,
+    number: FixedPoint | None = None,
+    thresholds: InputThresholds | None = None,
     on_step: Callable[[str], None] | None = None,
 ) -> FpgaReport:
     """Synthesise, place and route, pack, simulate and prove.
@@ -302,21 +360,26 @@ def build(
         circuit: any; simplify it before.
         folder: for all files; created if needed.
         chip: one of `CHIPS`.
-        bits: images [n, num_inputs] to simulate; 256 random ones if not given.
-        pins: as in `design`, like `counting` and `gate_levels`.
+        bits: images [n, num_inputs] to simulate, or rows of numbers [n, features] with `number`; 256 random ones if not given.
+        pins: as in `design`, like `counting`, `stages` and `number`.
         seed: of the placement.
         counting: how votes are counted.
-        gate_levels: registers among the gates.
+        stages: registers between the inputs and the class.
+        number: format of the numbers that are compared on the chip.
+        thresholds: that they are compared with, where that format needs others than the circuit's (`FixedPoint.fitting`): what
+            the circuit itself says of the rows is still what is expected.
         on_step: called with what is being done.
 
     Raises:
         ArgumentError: pins out of range, wrong bits.
         UnknownNameError: another chip or way of counting.
         MissingExtraError: a tool is missing; the message is the line that installs it.
-        RefusedError: it does not fit, or a tool failed; its report stays in the folder and the message names it.
+        RefusedError: it does not fit, or a tool failed; its report stays in the folder and the message names it; numbers that
+            the format does not keep on their sides of the thresholds.
         OutputError: a folder that cannot be written to.
     """
-    plan = design(circuit, chip=chip, pins=pins, counting=counting, gate_levels=gate_levels)
+    taken = circuit if thresholds is None else replace(circuit, inputs=thresholds)
+    plan = design(taken, chip=chip, pins=pins, counting=counting, stages=stages, number=number)
     tools = plan.chip.tools
     for tool in ("yosys", *([tools.nextpnr, tools.pack[0]] if tools.nextpnr else [])):
         find_tool(tool)
@@ -328,7 +391,9 @@ def build(
         where.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise OutputError(str(folder), expected="a folder to write to", got=str(error)) from None
-    images = np.random.default_rng(seed).random((256, circuit.num_inputs)) < 0.5 if bits is None else bits
+    images = _random_rows(circuit, plan, seed) if bits is None else bits
+    if number is not None and taken.inputs is not None:
+        _keeps_sides(circuit, number, taken.inputs, images)
     say = on_step or (lambda _: None)
     say("synthesis (yosys)")
     cells = synthesise(plan, where)
@@ -354,7 +419,7 @@ def build(
         missed, simulated = simulate(circuit, plan, where, images)
         wrong += missed
     say("proof")
-    proven, by = prove_all(circuit, circuit, where, chip=chip)
+    proven, by = prove_all(circuit, circuit, where, chip=chip, stages=_gate_stages(plan, circuit))
     return FpgaReport(
         gates=circuit.num_gates,
         chip=chip,
@@ -368,6 +433,9 @@ def build(
         counting=plan.counting,
         clocks_an_image=plan.clocks_an_image,
         latency_clocks=plan.latency_clocks,
+        module_latency=plan.module_latency,
+        stage_levels=plan.stage_levels,
+        estimated_mhz=1000 / (plan.stage_levels * plan.chip.level_ns) if plan.stage_levels else None,
         images_per_second=placed[1] * 1e6 / plan.clocks_an_image if placed else None,
         netlist_simulated=mapped,
         simulated=simulated,
@@ -377,6 +445,36 @@ def build(
         bitstream=tools.bitstream,
         folder=str(where),
     )
+
+
+def _random_rows(circuit: Circuit, plan: Design, seed: int) -> npt.NDArray[Any]:
+    generator = np.random.default_rng(seed)
+    if plan.number is None or circuit.inputs is None:
+        return generator.random((256, circuit.num_inputs)) < 0.5
+    integers = generator.integers(plan.number.smallest, plan.number.largest + 1, (256, circuit.inputs.num_features))
+    return np.asarray(integers / 2.0**plan.number.fraction_bits)
+
+
+def _sent(circuit: Circuit, plan: Design, rows: Any) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.int64]]:
+    """The bits [n, width of the port] that are sent for rows, and the classes that the circuit gives them itself."""
+    if plan.number is None or circuit.inputs is None:
+        images = as_bits(rows, circuit.num_inputs).reshape(-1, circuit.num_inputs)
+        return images, circuit.predict(images)
+    bits = circuit.inputs.bits(rows)
+    return number_vectors(plan.number, rows), circuit.predict(bits)
+
+
+def _keeps_sides(circuit: Circuit, number: FixedPoint, thresholds: InputThresholds, rows: Any) -> None:
+    """Refuse a format that puts a row on another side of a threshold. Raises RefusedError."""
+    assert circuit.inputs is not None
+    changed = (number.bits_of(thresholds, rows) != circuit.inputs.bits(rows)).any(-1)
+    if changed.any():
+        raise RefusedError(
+            "number",
+            expected="a format that keeps every row on its side of every threshold",
+            got=f"{int(changed.sum()):,} of {len(changed):,} rows that change sides",
+            hint="FixedPoint.fitting gives the narrowest that does, and thresholds for it",
+        )
 
 
 def _count(cells: Counter[str], kind: re.Pattern[str]) -> int:
@@ -487,17 +585,17 @@ def simulate_netlist(circuit: Circuit, plan: Design, folder: Path, bits: Any) ->
         circuit: what is expected of the netlist.
         plan: what was synthesised.
         folder: where its JSON is.
-        bits: images [n, num_inputs].
+        bits: images [n, num_inputs], or rows of numbers where the plan has a format for them.
     """
-    images: npt.NDArray[np.bool_] = as_bits(bits, circuit.num_inputs).reshape(-1, circuit.num_inputs)
+    images, expected = _sent(circuit, plan, bits)
     mapped = MappedNetlist(folder / f"{_NAME}.json", _TOP)
     lanes = -(-len(images) // 2)
     words = np.zeros((2 * lanes, plan.clocks_an_image * plan.pins), bool)
-    read = serial_inputs(circuit)
+    read = serial_inputs(circuit, plan.number)
     words[: len(images), : len(read)] = images[:, read]
     sent = words.reshape(lanes, 2, plan.clocks_an_image, plan.pins)
     answers = mapped.classes(sent, clocks=plan.latency_clocks + plan.clocks_an_image + 8).reshape(-1)[: len(images)]
-    return len(images), int((answers != circuit.predict(images)).sum())
+    return len(images), int((answers != expected).sum())
 
 
 def simulate(
@@ -511,18 +609,20 @@ def simulate(
         circuit: what is expected of the module.
         plan: what is run.
         folder: for files.
-        bits: images [n, num_inputs].
+        bits: images [n, num_inputs], or rows of numbers where the plan has a format for them.
         serial_images: the first so many go through the serial front too.
     """
-    images: npt.NDArray[np.bool_] = as_bits(bits, circuit.num_inputs).reshape(-1, circuit.num_inputs)
+    images, expected = _sent(circuit, plan, bits)
     atomic_write(folder / f"{_NAME}.v", plan.source)
     atomic_write(folder / "vectors.hex", vector_file(images))
-    atomic_write(folder / "expected.hex", expected_file(circuit.predict(images)))
+    atomic_write(folder / "expected.hex", expected_file(expected))
     wrong = 0
     few = min(serial_images, len(images))
-    benches = [("bench", parallel_bench(circuit, _NAME, len(images), pipelined=True, interval=plan.interval), len(images))]
+    late, number = plan.module_latency, plan.number
+    first = parallel_bench(circuit, _NAME, len(images), latency=late, interval=plan.interval, number=number)
+    benches = [("bench", first, len(images))]
     if few:
-        benches.append(("serial_bench", serial_bench(circuit, _NAME, few, plan.pins), few))
+        benches.append(("serial_bench", serial_bench(circuit, _NAME, few, plan.pins, latency=late, number=number), few))
     for bench, text, count in benches:
         atomic_write(folder / f"{bench}.v", text)
         run_tool("iverilog", ["-g2005", "-o", f"{bench}.vvp", f"{_NAME}.v", f"{bench}.v"], folder, log=f"{bench}_build.log")
@@ -536,23 +636,36 @@ def simulate(
     return wrong, (len(images), few)
 
 
-def prove_all(circuit: Circuit, against: Circuit, folder: Path, *, chip: str = "up5k") -> tuple[bool, str]:
-    """By everything that is installed, ABC on gates and SAT on the chip's tables: whether all agree, and what was asked."""
+def _gate_stages(plan: Design, circuit: Circuit) -> int | None:
+    """As many of the stages that were asked for as the gates alone have levels for."""
+    if plan.stages is None:
+        return None
+    return max(1, min(plan.stages, map_luts(circuit, plan.chip.tools.table_inputs).depth))
+
+
+def prove_all(
+    circuit: Circuit, against: Circuit, folder: Path, *, chip: str = "up5k", stages: int | None = None
+) -> tuple[bool, str]:
+    """By everything that is installed, ABC on gates and SAT on the chip's tables: whether all agree, and what was asked.
+
+    With `stages` the chip's tables are those of gates with as many registers on every path, which count as wires.
+    """
     results = []
     if has_tool("yosys-abc"):
         results.append((prove(circuit, against, folder), "ABC on gates"))
     if circuit.num_inputs <= EXHAUSTIVE_INPUTS or find_spec("pysat") is not None:
-        results.append((prove_cells(circuit, against, folder, chip=chip), f"SAT on {chip}'s tables"))
+        results.append((prove_cells(circuit, against, folder, chip=chip, stages=stages), f"SAT on {chip}'s tables"))
     return all(result for result, _ in results), ", ".join(by for _, by in results)
 
 
-def prove_cells(circuit: Circuit, against: Circuit, folder: Path, *, chip: str = "up5k") -> bool:
+def prove_cells(circuit: Circuit, against: Circuit, folder: Path, *, chip: str = "up5k", stages: int | None = None) -> bool:
     """Whether the tables that yosys makes for a chip of a circuit's gates are those of another: by SAT, or by every input.
 
-    Arguments as for `prove`. Raises MissingExtraError past 20 inputs without the solver.
+    Arguments as for `prove_all`. Raises MissingExtraError past 20 inputs without the solver.
     """
     where = chip_named(chip)
-    atomic_write(folder / "gates.v", verilog(circuit, _NAME, stage="gates"))
+    text = verilog(circuit, _NAME, stage="gates", stages=stages, table_inputs=where.tools.table_inputs)
+    atomic_write(folder / "gates.v", text)
     script = f"read_verilog gates.v; {where.tools.synth} -top {_NAME}; write_json gates.json"
     run_tool("yosys", ["-q", "-p", script], folder, log="yosys_cells.log", wheel_first=_wheels(where))
     voting = voting_signals(against)

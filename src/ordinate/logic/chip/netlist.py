@@ -254,18 +254,55 @@ class MappedNetlist:
         return levels
 
     def to_circuit(self, inputs: str, outputs: str) -> Circuit:
-        """The tables as gates; each output votes once for a class of its own. Only for what has no flip-flops.
+        """The tables as gates; each output votes once for a class of its own.
+
+        A register counts as a wire: what comes out is what the module computes of one row, provided that every path to an
+        output passes as many registers, which is checked.
 
         Args:
             inputs: the port that is read.
             outputs: the port that votes.
+
+        Raises:
+            RefusedError: a memory, a register with an enable or a reset, or paths of several lengths.
         """
         read, voting = self.ports[inputs], self.ports[outputs]
         netlist = Netlist(len(read))
         literal = {0: FALSE, 1: TRUE, **{net: 2 * (1 + place) for place, net in enumerate(read)}}
-        for level in self._levels:
-            for output, table, reads in level:
-                literal[output] = decomposed(netlist, table, [literal[net] for net in reads])
+        clocks: dict[int, int | None] = {0: None, 1: None, **dict.fromkeys(read, 0)}  # None for constants
+        waiting: list[tuple[int, int, tuple[int, ...]]] = [one for level in self._levels for one in level]
+        for one in self._flip_flops:
+            if (one.enable ^ one.invert_enable, one.reset ^ one.invert_reset) != (1, 0):
+                raise RefusedError("netlist", expected="registers without enable and reset", got="one with them")
+            waiting.append((one.q, -1, (one.d,)))
+        drivers = {output: (table, reads) for output, table, reads in waiting}
+        for net in voting:
+            stack = [net]
+            while stack:
+                top = stack[-1]
+                if top in literal:
+                    stack.pop()
+                    continue
+                if top not in drivers:
+                    raise RefusedError("netlist", expected="tables and registers alone", got="a cell of another kind")
+                table, reads = drivers[top]
+                missing = [one for one in reads if one not in literal]
+                if missing:
+                    if len(stack) > 2 * len(self._number):
+                        raise RefusedError("netlist", expected="registers without a loop", got="one")
+                    stack += missing
+                    continue
+                late = {clock for one in reads if (clock := clocks[one]) is not None}
+                if len(late) > 1:
+                    raise RefusedError("netlist", expected="as many registers on every path", got=f"{sorted(late)} at a table")
+                own = next(iter(late), None)
+                if table < 0:
+                    literal[top], clocks[top] = literal[reads[0]], None if own is None else own + 1
+                else:
+                    literal[top], clocks[top] = decomposed(netlist, table, [literal[one] for one in reads]), own
+        lengths = {clock for net in voting if (clock := clocks[net]) is not None}
+        if len(lengths) > 1:
+            raise RefusedError("netlist", expected="as many registers on every path", got=f"{sorted(lengths)} at the outputs")
         none = np.zeros(len(voting), np.int32)
         votes = [Votes.of([len(read) + place]) for place in range(len(voting))]
         frame = Circuit(len(read), none.astype(np.uint8), none, none, votes)

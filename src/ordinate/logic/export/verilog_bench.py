@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from ordinate.logic.circuit.circuit import Circuit
 from ordinate.logic.circuit.input_thresholds import FixedPoint
-from ordinate.logic.export.verilog import check_name, latency
+from ordinate.logic.export.verilog import check_name
 
 __all__ = [
     "class_width",
@@ -52,24 +52,30 @@ def number_vectors(number: FixedPoint, x: npt.ArrayLike) -> npt.NDArray[np.bool_
     return np.asarray((integers[..., None] >> np.arange(number.bits) & 1).reshape(len(integers), -1), bool)
 
 
+def _port(circuit: Circuit, number: FixedPoint | None) -> tuple[str, int]:
+    """The name of the module's input, and its width."""
+    if number is None or circuit.inputs is None:
+        return "bits", circuit.num_inputs
+    return "x", number.bits * circuit.inputs.num_features
+
+
 def parallel_bench(
-    circuit: Circuit, name: str, images: int, *, pipelined: bool, interval: int = 1, number: FixedPoint | None = None
+    circuit: Circuit, name: str, images: int, *, latency: int = 0, interval: int = 1, number: FixedPoint | None = None
 ) -> str:
     """A bench that applies every vector, compares every class, and prints `PASS n` or the first vectors that differ.
 
-    It reads `vectors.hex` and `expected.hex` from the folder it runs in. The pipelined module gets an image every clock.
+    It reads `vectors.hex` and `expected.hex` from the folder it runs in. A module with registers gets an image every clock, and
+    its first class has to come exactly `latency` clocks after the first image.
 
     Args:
         circuit: the one the module is of.
         name: of the module.
         images: how many vectors the files hold.
-        pipelined: whether the module is.
+        latency: clocks from an image to its class, 0 for a module without a clock.
         interval: clocks from one image to the next, for the module of `verilog_shifted`.
         number: format of the numbers, where the module compares them itself; the vectors are then those of `number_vectors`.
     """
-    width, span, port = class_width(circuit), circuit.num_inputs, "bits"
-    if number is not None and circuit.inputs is not None:
-        span, port = number.bits * circuit.inputs.num_features, "x"
+    width, (port, span) = class_width(circuit), _port(circuit, number)
     head = f"""// applies {images} vectors to {name} and compares every class
 `timescale 1ns/1ps
 module {name}_bench;
@@ -98,7 +104,7 @@ module {name}_bench;
     $readmemh("expected.hex", expected);
   end
 """
-    if not pipelined:
+    if not latency:
         return (
             head
             + f"""  {name} dut (.{port}(bits), .class_index(class_index));
@@ -121,8 +127,14 @@ endmodule
   always #5 clk = ~clk;
   integer wait_clocks = 0;
   always @(negedge clk) begin
-    if (out_valid === 1'b1) compare;
-    if (seen == {images} || wait_clocks > {interval * images + latency(circuit) + 2 * interval + 40}) finish;
+    if (out_valid === 1'b1) begin
+      if (seen == 0 && wait_clocks != {latency}) begin
+        wrong = wrong + 1;
+        $display("the first class came after %0d clocks, not {latency}", wait_clocks);
+      end
+      compare;
+    end
+    if (seen == {images} || wait_clocks > {interval * images + latency + 2 * interval + 40}) finish;
     in_valid = sent < {images} && wait_clocks % {interval} == 0;
     if (in_valid) begin
       bits = vectors[sent];
@@ -135,13 +147,20 @@ endmodule
     )
 
 
-def serial_inputs(circuit: Circuit) -> list[int]:
-    """The inputs that the circuit reads at all, ascending: the order in which the serial module takes them."""
+def serial_inputs(circuit: Circuit, number: FixedPoint | None = None) -> list[int]:
+    """The bits of the input port that the circuit reads at all, ascending: the order in which the serial module takes them.
+
+    With `number` they are all bits of the numbers of which some threshold is read.
+    """
     read = {int(one) for pair in (circuit.inputs_a, circuit.inputs_b) for one in pair if one < circuit.num_inputs}
-    return sorted(read | {int(one) for vote in circuit.votes for one in vote.signals if one < circuit.num_inputs})
+    read |= {int(one) for vote in circuit.votes for one in vote.signals if one < circuit.num_inputs}
+    if number is None or circuit.inputs is None:
+        return sorted(read)
+    features = sorted({int(circuit.inputs.feature[one]) for one in read})
+    return [number.bits * feature + bit for feature in features for bit in range(number.bits)]
 
 
-def serial_wrapper(circuit: Circuit, name: str, pins: int = 8) -> str:
+def serial_wrapper(circuit: Circuit, name: str, pins: int = 8, number: FixedPoint | None = None) -> str:
     """The module `NAME_serial`, which takes `pins` bits a clock into a shift register and then starts the pipelined `NAME`.
 
     A small chip has fewer pins than an image has pixels. Only inputs that the circuit reads are sent (`serial_inputs`), the
@@ -151,16 +170,17 @@ def serial_wrapper(circuit: Circuit, name: str, pins: int = 8) -> str:
         circuit: the one the module is of.
         name: of the pipelined module.
         pins: bits a clock.
+        number: format of the numbers, where the module compares them itself.
     """
     check_name(name)
-    read = serial_inputs(circuit)
+    read, (port, span) = serial_inputs(circuit, number), _port(circuit, number)
     words = max(1, -(-len(read) // pins))
     place = {one: position for position, one in enumerate(read)}
-    bits = ", ".join(f"image[{place[one]}]" if one in place else "1'b0" for one in reversed(range(circuit.num_inputs)))
+    bits = ", ".join(f"image[{place[one]}]" if one in place else "1'b0" for one in reversed(range(span)))
     counter = max(1, (words - 1).bit_length())
     width = class_width(circuit)
     shift = f"{{data, image[{pins * words - 1}:{pins}]}}" if words > 1 else "data"
-    return f"""// {name}_serial: {len(read)} of {circuit.num_inputs} inputs, {pins} a clock, {words} clocks an image
+    return f"""// {name}_serial: {len(read)} of {span} inputs, {pins} a clock, {words} clocks an image
 `timescale 1ns/1ps
 module {name}_serial (
   input wire clk,
@@ -179,18 +199,20 @@ module {name}_serial (
     if (reset) word <= {counter}'d0;
     else if (data_valid) word <= word == {counter}'d{words - 1} ? {counter}'d0 : word + {counter}'d1;
   end
-  wire [{circuit.num_inputs - 1}:0] bits = {{{bits}}};
-  {name} core (.clk(clk), .in_valid(whole), .bits(bits), .class_index(class_index), .out_valid(out_valid));
+  wire [{span - 1}:0] bits = {{{bits}}};
+  {name} core (.clk(clk), .in_valid(whole), .{port}(bits), .class_index(class_index), .out_valid(out_valid));
 endmodule
 """
 
 
-def serial_bench(circuit: Circuit, name: str, images: int, pins: int = 8) -> str:
+def serial_bench(
+    circuit: Circuit, name: str, images: int, pins: int = 8, *, latency: int, number: FixedPoint | None = None
+) -> str:
     """A bench for `NAME_serial`: sends `vectors.hex` word by word without a pause, and compares every class.
 
     Arguments as for `serial_wrapper` and `parallel_bench`.
     """
-    read = serial_inputs(circuit)
+    read, (_, span) = serial_inputs(circuit, number), _port(circuit, number)
     words = max(1, -(-len(read) // pins))
     total = words * pins
     picked = ", ".join(f"vector[{one}]" for one in reversed(read)) or "1'b0"
@@ -198,9 +220,9 @@ def serial_bench(circuit: Circuit, name: str, images: int, pins: int = 8) -> str
     return f"""// sends {images} images to {name}_serial, {pins} bits a clock
 `timescale 1ns/1ps
 module {name}_serial_bench;
-  reg [{circuit.num_inputs - 1}:0] vectors [0:{images - 1}];
+  reg [{span - 1}:0] vectors [0:{images - 1}];
   reg [{width - 1}:0] expected [0:{images - 1}];
-  reg [{circuit.num_inputs - 1}:0] vector;
+  reg [{span - 1}:0] vector;
   wire [{total - 1}:0] stream = {{{picked}}};
   reg clk = 0, reset = 1, data_valid = 0;
   reg [{pins - 1}:0] data;
@@ -224,7 +246,7 @@ module {name}_serial_bench;
       end
       seen = seen + 1;
     end
-    if (seen == {images} || idle > {latency(circuit) + words + 40}) begin
+    if (seen == {images} || idle > {latency + words + 40}) begin
       if (wrong == 0 && seen == {images}) $display("PASS %0d", seen); else $display("FAIL %0d of %0d", wrong, seen);
       $finish;
     end
