@@ -65,6 +65,33 @@ def test_each_family_turns_as_its_code_does(told: dict[str, Any], expected: tupl
     assert not read.findings
 
 
+FOX: dict[str, Any] = {"hidden_size": 2048, "num_hidden_layers": 24, "num_heads": 32}
+PROJECT_FOX = {"model_type": "forgetting_transformer-project_fox", **FOX, "max_position_embeddings": 2048}
+
+
+@pytest.mark.parametrize(
+    ("told", "kinds"),
+    [
+        ({"model_type": "forgetting_transformer", **FOX}, ["forget-gates"]),
+        (PROJECT_FOX, ["forget-gates"]),
+        ({**PROJECT_FOX, "use_rope": True, "rope_base": 1e6}, ["forget-gates", "rope"]),
+        ({**PROJECT_FOX, "use_rope": True, "fgate_type": "none"}, ["rope"]),
+        ({"model_type": "path_attn", **FOX}, ["path"]),
+        ({"model_type": "path_attn", **FOX, "use_forget_gate": True}, ["path", "forget-gates"]),
+    ],
+)
+def test_gates_and_products_of_matrices_act_on_scores(told: dict[str, Any], kinds: list[str]) -> None:
+    """flash-linear-attention's and the authors' configuration classes; a rotation there has two halves."""
+    read = inspect_config(told)
+    (layer,) = read.main.layers
+    assert [one.kind.value for one in layer.encodings] == kinds
+    assert not [finding for finding in read.findings if finding.severity == "error"]
+    for one in layer.encodings:
+        assert one.where == ("queries and keys" if one.kind.value == "rope" else "scores")
+        if one.rotation is not None:
+            assert (one.rotation.layout.value, one.rotation.base.value) == ("half", told.get("rope_base", 5e5))
+
+
 def groups(told: dict[str, Any]) -> list[tuple[Any, ...]]:
     """Layers, numbers a token, window and state of each kind of layer that keeps something."""
     cache = inspect_config({**told, "torch_dtype": "bfloat16"}).cache

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from ordinate.inspection.families.decoders import HALF, encoder
-from ordinate.inspection.families.encoders import pair
+from ordinate.inspection.families.encoders import flagged, named, only_if, pair
 from ordinate.inspection.reader.heads import multi_head
 from ordinate.inspection.reader.input_encodings import fixed, image_table, learned
 from ordinate.inspection.reader.layer_kinds import all_windowed, at_flags, by_index, every
@@ -175,6 +175,11 @@ def _ernie(group: LayerGroup) -> Encoding | None:
     return rope(RotaryRule("interleaved", arrangement="alternating"))(replace(group, section=section))
 
 
+_GATED = fixed(
+    "forget-gates", "scores", "log gates are summed from the key to the query; they read the layer's input, a number a head"
+)
+_MOVED = fixed("path", "scores", "a Householder-like matrix a token, read off the layer's input, moves the keys before it")
+
 MINIMAX = at_flags("attn_type_list", "full_attention", "linear_attention")
 SIGLIP = {"vision_config": "siglip_vision_model"}
 
@@ -247,6 +252,26 @@ REMOTE: dict[str, Family] = {
         pattern=by_index(lambda index, count: "linear_attention"),
         claimed=(),
         state=_rwkv7_state,
+    ),
+    "forgetting_transformer": _remote(_GATED, "the Forgetting Transformer, read in flash-linear-attention's configuration"),
+    "forgetting_transformer-project_fox": Family(
+        (
+            Stack(
+                (
+                    only_if(named("full", "bias_only", "fixed", key="fgate_type", default="full"), _GATED),
+                    only_if(flagged("use_rope"), rope(RotaryRule("half", base=("rope_base",)))),
+                ),
+                attention=multi_head(),
+                causal=True,
+            ),
+        ),
+        defaults={"rope_theta": 500000.0, "use_rope": False, "fgate_type": "full"},
+        origin="the Forgetting Transformer, read in its authors' configuration and model",
+    ),
+    "path_attn": Family(
+        (Stack((_MOVED, only_if(flagged("use_forget_gate"), _GATED)), attention=multi_head(), causal=True),),
+        defaults={"use_forget_gate": False},
+        origin="PaTH, read in flash-linear-attention's configuration and model",
     ),
     "hymba": _remote(
         _hymba,
