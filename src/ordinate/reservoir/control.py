@@ -34,7 +34,7 @@ from ordinate.reservoir.connectome.nulls import NULLS
 from ordinate.reservoir.readout.metrics import nrmse_by_std
 from ordinate.reservoir.seeds import generator_of
 from ordinate.reservoir.tasks.base import Outcome, ReadTask, Size, Task
-from ordinate.reservoir.tasks.card import SIGNS, Plan, best_outcomes, read_neurons, stream
+from ordinate.reservoir.tasks.card import DYNAMICS, SIGNS, Plan, best_outcomes, read_neurons, stream
 from ordinate.reservoir.tasks.comparison import holm, interval, paired
 from ordinate.reservoir.tasks.registry import task_named, tasks
 
@@ -177,6 +177,7 @@ def control(
     size: Size | None = None,
     signs: str = "positive",
     normalisation: str = "input",
+    dynamics: str = "leaky",
     stimulus: Any = None,
     readout: Any = None,
     most_read: int = 100,
@@ -196,6 +197,7 @@ def control(
         size: of the stretches of a prediction task.
         signs: of `tasks.card.SIGNS`.
         normalisation: of the weights, to 1, before the gains that are tried.
+        dynamics: of the units, of `tasks.card.DYNAMICS`: "leaky", or "spiking" for a liquid-state machine.
         stimulus: which neurons hear the input: a query or indices; None means all.
         readout: which neurons may be read; None means all.
         most_read: at most so many of them, drawn by each seed.
@@ -212,6 +214,7 @@ def control(
     for name in baselines:
         check_choice("baselines", name, BASELINES)
     check_choice("signs", signs, SIGNS)
+    check_choice("dynamics", dynamics, DYNAMICS)
     started = time.perf_counter()
     chosen = _task(task)
     missing: dict[str, str] = {}
@@ -225,7 +228,7 @@ def control(
         missing |= dict.fromkeys(baselines, "the task is not a prediction step by step")
     wirings = [name for name in wirings if name not in missing]
     baselines = [name for name in baselines if name not in missing]
-    plan = Plan(size=size or Size(), stimulus=stimulus, readout=readout, most_read=most_read)
+    plan = Plan(size=size or Size(), stimulus=stimulus, readout=readout, most_read=most_read, dynamics=dynamics)
     scores: dict[str, list[float]] = {name: [] for name in ("wiring", *wirings, *baselines)}
     for draw in range(draws):
         own = seed + draw

@@ -26,7 +26,9 @@ __all__ = [
     "ChaoticSeries",
     "DecisionTrials",
     "Narma",
+    "context_decision",
     "decision",
+    "delayed_match",
     "lorenz",
     "mackey_glass",
     "narma10",
@@ -286,12 +288,12 @@ def narma30(length: int, seed: int | np.random.Generator) -> Narma:
 
 @dataclass(frozen=True, eq=False)
 class DecisionTrials:
-    """Trials of a perceptual decision and their answers.
+    """Trials of a cognitive task and their answers.
 
     Args:
-        inputs: [trials, T, 3]: fixation cue, evidence for left, evidence for right.
-        answers: "left" or "right", [trials].
-        coherence: of each trial, above 0, [trials].
+        inputs: [trials, T, F]; for `decision` fixation cue, evidence for left, evidence for right.
+        answers: such as "left" or "right", [trials].
+        coherence: how clear the evidence of each trial is, above 0, [trials].
     """
 
     inputs: FloatArray
@@ -347,6 +349,97 @@ def decision(
         strength = (1 + np.where(right == side, coherence, -coherence)) / 2
         inputs[:, evident, 1 + side] = strength[:, None] + drawn[:, :, side]
     return DecisionTrials(inputs, np.where(right == 1, "right", "left"), coherence)
+
+
+def context_decision(
+    length: int,
+    seed: int | np.random.Generator,
+    *,
+    cue: int = 5,
+    evidence: int = 20,
+    delay: int = 5,
+    noise: float = 0.5,
+    coherences: Sequence[float] = (0.064, 0.128, 0.256, 0.512),
+) -> DecisionTrials:
+    """Trials of a decision that depends on context: evidence of two sorts at once, and a cue that says which one counts.
+
+    Args:
+        length: how many trials, at least 1.
+        seed: of the draw, or a generator.
+        cue: steps with the cue alone, which stays on until the delay has passed.
+        evidence: steps of evidence, each sort with a side and a coherence of its own.
+        delay: silent steps afterwards.
+        noise: standard deviation in each channel and step.
+        coherences: drawn evenly; that of the sort which counts is the trial's.
+
+    Returns:
+        Inputs [trials, T, 6]: the cue for the first sort and for the second, then left and right of each.
+
+    Raises:
+        ArgumentError: fewer than one trial.
+
+    Source: Mante, Sussillo, Shenoy and Newsome 2013, doi 10.1038/nature12742.
+
+    >>> context_decision(4, seed=0).inputs.shape
+    (4, 30, 6)
+    """
+    generator = generator_of(seed)
+    sorts = [
+        decision(length, generator, cue=cue, evidence=evidence, delay=delay, noise=noise, coherences=coherences)
+        for _ in range(2)
+    ]
+    second = generator.integers(0, 2, length) == 1
+    cues = np.stack([~second, second], axis=1).astype(np.float64)
+    inputs = np.concatenate(
+        [np.repeat(cues[:, None], cue + evidence + delay, axis=1), *(one.inputs[:, :, 1:] for one in sorts)], axis=2
+    )
+    answers, coherence = (
+        np.where(second, getattr(sorts[1], name), getattr(sorts[0], name)) for name in ("answers", "coherence")
+    )
+    return DecisionTrials(inputs, answers, coherence)
+
+
+def delayed_match(
+    length: int,
+    seed: int | np.random.Generator,
+    *,
+    sample: int = 5,
+    delay: int = 10,
+    test: int = 5,
+    noise: float = 0.2,
+) -> DecisionTrials:
+    """Trials of matching to a sample: one of two stimuli, silence, one of two stimuli again, and whether the two were the same.
+
+    No weighted sum of the inputs tells: the answer is an exclusive or of two moments.
+
+    Args:
+        length: how many trials, at least 1.
+        seed: of the draw, or a generator.
+        sample, delay, test: steps of each part.
+        noise: standard deviation in each channel of a stimulus and step.
+
+    Returns:
+        Inputs [trials, T, 3]: a fixation cue, and the two stimuli; answers "match" and "other".
+
+    Raises:
+        ArgumentError: fewer than one trial, or parts shorter than a step (the delay may be 0).
+
+    Source: the task of Miller, Erickson and Desimone 1996, doi 10.1523/JNEUROSCI.16-16-05154.1996, with two stimuli.
+
+    >>> delayed_match(4, seed=0).inputs.shape
+    (4, 20, 3)
+    """
+    for name, value, least in (("length", length, 1), ("sample", sample, 1), ("delay", delay, 0), ("test", test, 1)):
+        check_integer(name, value, minimum=least)
+    generator = generator_of(seed)
+    first, second = generator.integers(0, 2, (2, length))
+    inputs = np.zeros((length, sample + delay + test, 3))
+    inputs[:, :, 0] = 1.0
+    for stimulus, part in ((first, slice(0, sample)), (second, slice(sample + delay, None))):
+        steps = range(*part.indices(inputs.shape[1]))
+        seen = np.stack([stimulus == 0, stimulus == 1], axis=1)[:, None] + generator.normal(0.0, noise, (length, len(steps), 2))
+        inputs[:, part, 1:] = seen
+    return DecisionTrials(inputs, np.where(first == second, "match", "other"), np.ones(length))
 
 
 def _narma(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -117,3 +118,50 @@ def test_counts_that_are_no_whole_numbers_are_kept(tmp_path):
     built = Connectome.from_edges(written(tmp_path, "pre,post,weight\n1,2,0.25\n"))
     assert built.weights[0, 1] == 0.25
     assert built.weights.dtype == np.float64
+
+
+def regions(count: int = 6) -> np.ndarray:
+    """A correlation matrix, as between the regions of a human brain: symmetric, signed, with ones on the diagonal."""
+    return np.corrcoef(np.random.default_rng(0).normal(size=(count, 20)))
+
+
+@pytest.mark.parametrize("form", ["npy", "plain", "header", "both", "tsv.gz"])
+def test_a_square_matrix_of_any_form_is_read_whole_and_its_diagonal_of_ones_left_out(tmp_path: Path, form: str) -> None:
+    matrix, names = regions(), [f"V{at}" for at in range(6)]
+    rows = [[repr(float(value)) for value in row] for row in matrix]
+    path = tmp_path / f"regions.{form if '.' in form else 'npy' if form == 'npy' else 'csv'}"
+    if form == "npy":
+        np.save(path, matrix)
+    else:
+        separator = "\t" if "tsv" in form else ","
+        lines = ([names] if form == "header" else [["", *names]] if form == "both" else []) + [
+            [name, *row] if form == "both" else row for name, row in zip(names, rows, strict=True)
+        ]
+        text = "".join(separator.join(line) + "\n" for line in lines)
+        path.write_bytes(gzip.compress(text.encode()) if form.endswith("gz") else text.encode())
+    brain = Connectome.from_edges(path)
+    assert brain.weights.toarray() == pytest.approx(matrix - np.eye(6))
+    assert brain.ids.tolist() == (names if form in ("header", "both") else list(range(6)))
+    assert any("diagonal" in line for line in brain.assumptions)
+    assert any("symmetric" in line for line in brain.assumptions)
+    strong = Connectome.from_edges(path, min_synapses=0.3)
+    assert strong.num_edges == (np.abs(matrix) >= 0.3).sum() - 6
+
+
+def test_regions_have_the_networks_that_a_table_names(tmp_path: Path) -> None:
+    np.savetxt(tmp_path / "matrix.csv", regions(), delimiter=",")
+    (tmp_path / "regions.csv").write_text(
+        "id,side,kind\n" + "".join(f"V{at},{'LR'[at % 2]},{['Vis', 'Mot'][at // 3]}\n" for at in range(6))
+    )
+    brain = Connectome.from_edges(tmp_path / "matrix.csv", neurons=tmp_path / "regions.csv")
+    assert brain.restrict("Vis").num_neurons == 3
+    assert brain.select("Mot & left").tolist() == [4]
+    (tmp_path / "regions.csv").write_text("id,kind\nV0,Vis\n")
+    with pytest.raises(ArgumentError, match="one for each of the 6 neurons"):
+        Connectome.from_edges(tmp_path / "matrix.csv", neurons=tmp_path / "regions.csv")
+
+
+def test_a_matrix_that_is_not_square_is_refused(tmp_path: Path) -> None:
+    np.save(tmp_path / "m.npy", np.ones((2, 3)))
+    with pytest.raises(DataError, match=r"a square matrix, got shape \[2, 3\]"):
+        Connectome.from_edges(tmp_path / "m.npy")

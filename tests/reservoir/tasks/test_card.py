@@ -173,3 +173,16 @@ def test_tasks_of_other_channels_run_on_networks_of_their_own():
 def test_what_makes_no_card_is_refused_with_a_reason(call, error, told):
     with pytest.raises(error, match=told):
         call()
+
+
+def test_spiking_units_are_a_liquid_and_score_otherwise_than_rates():
+    size = Size(washout=50, train=400, validation=150, test=300)
+    plan = replace(PLAN, tasks=("memory",), gains=(0.5,), input_scalings=(3.0,), seeds=(0, 1), dynamics="spiking", size=size)
+    liquid, rates = (draw_card(BRAIN, one).scores for one in (plan, replace(plan, dynamics="leaky")))
+    cell = ("memory", "positive", "input", "connectome")
+    assert liquid[cell] != rates[cell]
+    assert np.mean(liquid[cell]) > 0.3, "a network without memory scores 0"
+    with pytest.raises(RefusedError, match="tasks: expected tasks without a free run for spiking units, got lorenz-free"):
+        Plan(tasks=("lorenz-free",), dynamics="spiking")
+    with pytest.raises(UnknownNameError, match="dynamics: expected 'leaky' or 'spiking'"):
+        Plan(dynamics="liquid")

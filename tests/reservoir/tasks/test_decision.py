@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 from ordinate.errors import ArgumentError
-from ordinate.reservoir import Connectome, Reservoir
+from ordinate.reservoir import Connectome, Reservoir, datasets, normalise
+from ordinate.reservoir.dynamics.input_weights import random_input_weights
+from ordinate.reservoir.readout.estimators import random_connectome
 from ordinate.reservoir.tasks.base import Setting, Size
-from ordinate.reservoir.tasks.decision import DecisionTask
+from ordinate.reservoir.tasks.decision import ContextTask, DecisionTask, MatchTask
 
 SIZE = Size(train=5000, validation=1000, test=6000)
 
@@ -65,3 +67,32 @@ def test_trials_are_cue_then_evidence_then_silence_and_the_answer_is_the_stronge
 def test_what_is_no_decision_is_refused_with_a_reason(call, told):
     with pytest.raises(ArgumentError, match=told):
         call()
+
+
+def test_the_cue_says_which_evidence_counts():
+    built = datasets.context_decision(60, 0, noise=0, coherences=(0.4,))
+    assert set(built.inputs[:, :, :2].reshape(-1, 2).sum(axis=1)) == {1.0}
+    for trial, answer in zip(built.inputs, built.answers, strict=True):
+        left, right = trial[10, 2:4] if trial[0, 0] else trial[10, 4:6]
+        assert answer == ("left" if left > right else "right")
+    assert 15 < built.inputs[:, 0, 0].sum() < 45
+
+
+def test_a_match_is_the_same_stimulus_twice_and_no_linear_read_out_finds_it():
+    built = datasets.delayed_match(200, 0, noise=0)
+    first, second = built.inputs[:, 0, 1:].argmax(axis=1), built.inputs[:, -1, 1:].argmax(axis=1)
+    assert ((first == second) == (built.answers == "match")).all()
+    assert (built.inputs[:, 5:15, 1:] == 0).all()
+    integrator = Reservoir(Connectome(np.eye(3)), input_weights=np.eye(3), activation="identity", dtype=np.float64)
+    task = MatchTask()
+    (result,) = task.outcomes(integrator, task.draw(SIZE, 1), SIZE, [Setting()], (1e-6,), None)
+    assert result.test < 0.8, "an exclusive or is not linear"
+
+
+@pytest.mark.parametrize(("task", "least"), [(ContextTask(), 0.6), (MatchTask(), 0.9)])
+def test_a_random_signed_network_does_better_than_guessing(task, least):
+    size = Size(train=2000, validation=400, test=800)
+    brain = normalise(random_connectome(200, 0.1, np.random.default_rng(0)), "spectral_radius", 0.9)
+    network = Reservoir(brain, input_weights=random_input_weights(brain, task.num_channels, seed=0), impl="scipy")
+    (result,) = task.outcomes(network, task.draw(size, 0), size, [Setting(1.0, 0.1)], (1e-4, 1e-2), None)
+    assert result.test > least

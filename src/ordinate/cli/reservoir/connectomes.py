@@ -18,8 +18,8 @@ __all__ = ["READOUT_HELP", "STIMULUS_HELP", "Source", "connectome_options", "def
 
 DATA_HELP = (
     "Larval Drosophila's Supplementary-Data-S1 (zip or folder), C. elegans in a `cect` wheel or JSON, a folder of FlyWire or "
-    "of the male fly as published, or a table of edges (csv, tsv, parquet, feather, npz, graphml). Without it a "
-    "small synthetic connectome."
+    "of the male fly as published, a table of edges (csv, tsv, parquet, feather, graphml), or a matrix (npz, npy, csv). "
+    "Without it a small synthetic connectome."
 )
 STIMULUS_HELP = 'Which cells sense, without a side: words joined by & | ! such as "sensory & olfactory".'
 OUTPUT_WORDS = ("descending", "DN-VNC", "motor")
@@ -118,7 +118,7 @@ def _read(data: Path | None, seed: int = 0, **reading: Any) -> Connectome:
             option = f"--{wrong.replace('_', '-')}"
             raise ArgumentError(option, expected=expected, got=str(data or "none"), hint="other files say it themselves")
 
-    if data is not None and (table_kind(data) or data.suffix.lower() in (".npz", ".graphml")):
+    if data is not None and (table_kind(data) or data.suffix.lower() in (".npz", ".npy", ".graphml")):
         return Connectome.from_edges(data, **chosen)
     refuse({"neurons", "pre", "post", "count"}, "a table of edges as --data")
     if data is not None and data.is_dir():

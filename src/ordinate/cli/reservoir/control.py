@@ -34,6 +34,9 @@ def control(
     normalisation: Annotated[
         str, typer.Option("--normalisation", metavar="NAME", help="spectral_radius, input or output.")
     ] = "input",
+    dynamics: Annotated[
+        str, typer.Option("--dynamics", metavar="NAME", help="leaky (rates), or spiking (a liquid-state machine).")
+    ] = "leaky",
     stimulus: Annotated[
         str | None, typer.Option("--stimulus", metavar="QUERY", help="Neurons that hear the input; default all.")
     ] = None,
@@ -78,6 +81,7 @@ def control(
             size=Size(train=steps, validation=max(50, steps * 2 // 5), test=steps),
             signs=signs,
             normalisation=normalisation,
+            dynamics=dynamics,
             stimulus=stimulus,
             readout=readout,
             most_read=most_read,

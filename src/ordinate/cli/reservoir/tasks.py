@@ -32,6 +32,9 @@ def tasks(
     steps: Annotated[
         int, typer.Option("--steps", metavar="N", help="Training steps; validation and test follow in proportion.")
     ] = 1000,
+    dynamics: Annotated[
+        str, typer.Option("--dynamics", metavar="NAME", help="leaky (rates), or spiking (a liquid-state machine).")
+    ] = "leaky",
     stimulus: Annotated[
         str | None, typer.Option("--stimulus", metavar="QUERY", help="Neurons that hear the input; default all.")
     ] = None,
@@ -72,6 +75,7 @@ def tasks(
         normalisations=_split(normalisations),
         seeds=tuple(range(seed, seed + seeds)),
         size=Size(train=steps, validation=max(50, steps * 2 // 5), test=steps),
+        dynamics=dynamics,
         stimulus=stimulus,
         readout=readout,
         most_read=most_read,

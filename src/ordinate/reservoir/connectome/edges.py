@@ -58,7 +58,9 @@ def read_edges(
 
     Args:
         path: CSV, TSV or semicolons (`.csv`, `.tsv`, `.txt`, each also `.gz`), `.parquet` or `.feather`, with a header; a
-            sparse matrix of scipy (`.npz`); or `.graphml`.
+            matrix: sparse of scipy (`.npz`), dense of numpy (`.npy`), or a square table of numbers with or without names; or
+            `.graphml`. Rows of a matrix are presynaptic, its weights may be negative, and a diagonal of ones or NaN, as
+            correlations have it, is left out.
         pre: the column of presynaptic ids; by default one of the usual names, such as "pre" or "pre_root_id".
         post: the column of postsynaptic ids.
         count: the column of synapse counts; by default one of the usual names, or 1 an edge where there is none.
@@ -67,7 +69,8 @@ def read_edges(
         duplicates: an edge listed twice is an error ("error"), or its counts are added ("sum"), as where a table lists them
             by neuropil.
         signed: accept negative counts, as of files that have signs.
-        min_synapses: edges with a smaller count are left out, after duplicates are added.
+        min_synapses: edges with a smaller count are left out, after duplicates are added; of a matrix those with a smaller
+            absolute weight, and none by default.
         kinds: the column of the table of neurons that `kind` is taken from.
         name: for messages and figures; the file's name by default.
 
@@ -82,9 +85,10 @@ def read_edges(
     check_flag("signed", signed)
     check_number("min_synapses", min_synapses, minimum=0)
     place = Path(path)
-    if place.suffix in (".npz", ".graphml"):
-        fields = _matrix_file(place, neurons, kinds) if place.suffix == ".npz" else graph_fields(_graphml(place), count=count)
-        fields["weights"] = strong_enough(fields["weights"], min_synapses)
+    matrix = _matrix_file(place, pre, post)
+    if matrix is not None or place.suffix == ".graphml":
+        fields = _of_matrix(matrix, place, neurons, kinds) if matrix else graph_fields(_graphml(place), count=count)
+        fields["weights"] = strong_enough(fields["weights"], min_synapses, always=matrix is not None and min_synapses != 1)
         return {**fields, "name": name or place.name}
     if table_kind(place) == "feather" or (place.is_file() and place.stat().st_size > _LARGE and table_kind(place)):
         return _streamed(place, (pre, post, count), neurons, duplicates, signed, min_synapses, kinds, name)
@@ -151,10 +155,10 @@ def table_fields(
     return {"weights": strong_enough(weights, min_synapses), **fields, "assumptions": tuple(said), "name": name}
 
 
-def strong_enough(weights: Any, min_synapses: float) -> sparse.csr_array:
+def strong_enough(weights: Any, min_synapses: float, *, always: bool = False) -> sparse.csr_array:
     """The matrix without entries below a number of synapses."""
     matrix = sparse.csr_array(weights)
-    return matrix if min_synapses <= 1 else sparse.csr_array(matrix.multiply(abs(matrix) >= min_synapses))
+    return matrix if min_synapses <= 1 and not always else sparse.csr_array(matrix.multiply(abs(matrix) >= min_synapses))
 
 
 def graph_fields(graph: Any, *, count: str | None = None) -> dict[str, Any]:
@@ -199,15 +203,69 @@ def _graphml(place: Path) -> Any:
         raise DataError(str(place), expected="GraphML", got=str(error)[:200], hint="fetch it again") from error
 
 
-def _matrix_file(place: Path, neurons: str | Path | None, kinds: str | None) -> dict[str, Any]:
-    if not place.is_file():
-        raise MissingDataError(str(place), expected="a sparse matrix of scipy, .npz", got="no such file", hint="check the path")
+def _matrix_file(place: Path, pre: str | None, post: str | None) -> tuple[Any, list[str] | None] | None:
+    """A matrix and the names of its rows, None for a file that holds none: a table of edges, or a graph."""
+    if place.suffix in (".npz", ".npy"):
+        if not place.is_file():
+            raise MissingDataError(str(place), expected=f"a matrix, {place.suffix}", got="no such file", hint="check the path")
+        try:
+            return (sparse.load_npz(place) if place.suffix == ".npz" else np.load(place, allow_pickle=False)), None
+        except Exception as error:  # numpy, zipfile and scipy each have their own
+            expected = "a sparse matrix of scipy" if place.suffix == ".npz" else "an array of numpy"
+            raise DataError(str(place), expected=expected, got=str(error)[:200]) from error
+    if table_kind(place) != "csv" or not place.is_file() or place.stat().st_size > _LARGE or pre or post:
+        return None
+    names = set(column_names(place))
+    if (names & set(_PRE) and names & set(_POST)) or not (rows := _rows(place)):
+        return None
+    headed = not _are_numbers(rows[0])
+    body = rows[headed:]
+    named = headed and len(body) == len(rows[0]) - 1  # a column of names before the numbers
+    if len(body) < 2 or any(len(row) != len(rows[0]) for row in body) or len(body) != len(rows[0]) - named:
+        return None
     try:
-        weights = sparse.csr_array(sparse.load_npz(place))
-    except Exception as error:  # numpy, zipfile and scipy each have their own
-        raise DataError(str(place), expected="a sparse matrix of scipy", got=str(error)[:200]) from error
-    fields = {} if neurons is None else annotate(read_columns(Path(neurons)), str(neurons), kinds=kinds)
-    return {"weights": weights, **fields}
+        matrix = np.array([[float(word) for word in row[named:]] for row in body])
+    except ValueError:
+        return None
+    return matrix, [word.strip() for word in rows[0][named:]] if headed else None
+
+
+def _are_numbers(words: list[str]) -> bool:
+    try:
+        return bool([float(word) for word in words])
+    except ValueError:
+        return False
+
+
+def _of_matrix(
+    matrix: tuple[Any, list[str] | None], place: Path, neurons: str | Path | None, kinds: str | None
+) -> dict[str, Any]:
+    """The fields of a connectome from a matrix and the names of its rows."""
+    weights, names = matrix
+    fields: dict[str, Any] = {} if names is None else {"ids": as_ids(np.array(names))}
+    if neurons is not None:
+        known = annotate(read_columns(Path(neurons)), str(neurons), kinds=kinds)
+        if names is not None and not np.array_equal(known["ids"].astype(str), fields["ids"].astype(str)):
+            raise DataError(
+                str(neurons),
+                expected=f"the rows of {place.name}, in its order",
+                got="other ids",
+                hint="sort it as the matrix is",
+            )
+        fields = known
+    if not sparse.issparse(weights):
+        weights = np.array(weights)
+        if weights.ndim != 2 or weights.shape[0] != weights.shape[1]:
+            raise DataError(str(place), expected="a square matrix", got=f"shape {list(weights.shape)}")
+        said = list(fields.pop("assumptions", ()))
+        own = weights.diagonal().astype(np.float64)
+        if (np.isnan(own) | np.isinf(own) | np.isclose(own, 1)).all():
+            weights[np.diag_indices(len(weights))] = 0
+            said.append("the diagonal, 1 or no number throughout, is left out")
+        if np.allclose(weights, weights.T):
+            said.append("the matrix is symmetric: every connection runs both ways")
+        fields["assumptions"] = tuple(said)
+    return {"weights": sparse.csr_array(weights), **fields}
 
 
 def _streamed(
@@ -271,26 +329,31 @@ def read_columns(place: Path) -> Mapping[str, Column]:
         except Exception as problem:  # whatever pyarrow raises about a damaged file
             raise DataError(str(place), expected="a Parquet file", got=str(problem), hint="fetch it again") from problem
         return {column: content[column].to_numpy() for column in content.column_names}
-    try:
-        with (
-            gzip.open(place, "rt", newline="")
-            if place.suffix == ".gz"
-            else place.open(newline="", encoding="utf-8-sig") as lines
-        ):
-            first = lines.readline()
-            rows = list(csv.reader(itertools.chain([first], lines), delimiter=delimiter_of(first)))
-    except (gzip.BadGzipFile, EOFError, zlib.error, UnicodeDecodeError) as problem:
-        raise DataError(str(place), expected="a whole table", got=str(problem), hint="fetch it again") from problem
-    if not any(rows[:1]):
+    rows = _rows(place)
+    if not rows:
         raise DataError(str(place), expected="a header and rows", got="an empty file", hint="fetch it again")
     header = [word.strip() for word in rows[0]]
-    body = [row for row in rows[1:] if row]
+    body = rows[1:]
     for number, row in enumerate(body, start=2):
         if len(row) != len(header):
             raise DataError(
                 f"{place}, line {number}", expected=f"{len(header)} fields", got=f"{len(row)}", hint="mend or remove the line"
             )
     return {word: np.array([row[at].strip() for row in body], dtype=str) for at, word in enumerate(header)}
+
+
+def _rows(place: Path) -> list[list[str]]:
+    """The rows of a small table of text that hold anything."""
+    try:
+        with (
+            gzip.open(place, "rt", newline="", encoding="utf-8-sig")
+            if place.suffix == ".gz"
+            else place.open(newline="", encoding="utf-8-sig") as lines
+        ):
+            first = lines.readline()
+            return [row for row in csv.reader(itertools.chain([first], lines), delimiter=delimiter_of(first)) if row]
+    except (gzip.BadGzipFile, EOFError, zlib.error, UnicodeDecodeError) as problem:
+        raise DataError(str(place), expected="a whole table", got=str(problem), hint="fetch it again") from problem
 
 
 def _column(

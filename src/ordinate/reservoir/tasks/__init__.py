@@ -4,7 +4,7 @@ from ordinate.reservoir.datasets import ChaoticSeries, DecisionTrials, Narma, lo
 from ordinate.reservoir.tasks.base import RIDGES, Outcome, ReadTask, Setting, Size, Task, evaluate
 from ordinate.reservoir.tasks.card import Card, Plan, draw_card, save_chart
 from ordinate.reservoir.tasks.comparison import Comparison, holm, interval, paired
-from ordinate.reservoir.tasks.decision import DecisionTask
+from ordinate.reservoir.tasks.decision import ContextTask, DecisionTask, MatchTask
 from ordinate.reservoir.tasks.free_run import FreeRunTask
 from ordinate.reservoir.tasks.memory import delayed, memory_capacity, memory_curve
 from ordinate.reservoir.tasks.registry import task_named, tasks
@@ -14,9 +14,11 @@ __all__ = [
     "Card",
     "ChaoticSeries",
     "Comparison",
+    "ContextTask",
     "DecisionTask",
     "DecisionTrials",
     "FreeRunTask",
+    "MatchTask",
     "Narma",
     "Outcome",
     "Plan",

@@ -17,24 +17,31 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from ordinate.arguments import check_choice
 from ordinate.atomic_io import picture_kind, save_figure
-from ordinate.errors import ArgumentError, UnknownNameError
+from ordinate.errors import ArgumentError, RefusedError, UnknownNameError
 from ordinate.reservoir.connectome.connectome import Connectome
 from ordinate.reservoir.connectome.gain import NORMALISATIONS, normalise
 from ordinate.reservoir.connectome.nulls import NULLS
 from ordinate.reservoir.connectome.signs import dale, positive
 from ordinate.reservoir.dynamics.input_weights import random_input_weights
+from ordinate.reservoir.dynamics.interface import Dynamics
+from ordinate.reservoir.dynamics.leaky import LeakyRate
 from ordinate.reservoir.dynamics.reservoir import Reservoir
+from ordinate.reservoir.dynamics.spiking import LeakyIntegrateAndFire
 from ordinate.reservoir.tasks.base import RIDGES, Outcome, Setting, Size, Task, evaluate
 from ordinate.reservoir.tasks.comparison import Comparison, holm, interval, paired, verdict
+from ordinate.reservoir.tasks.free_run import FreeRunTask
 from ordinate.reservoir.tasks.registry import task_named
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["SIGNS", "WIRINGS", "WIRING_MARKS", "Card", "Plan", "draw_card", "draw_task", "save_chart"]
+__all__ = ["DYNAMICS", "SIGNS", "WIRINGS", "WIRING_MARKS", "Card", "Plan", "draw_card", "draw_task", "save_chart"]
 
 Wiring = Callable[[Connectome, int], Connectome]
+
+FloatArray = npt.NDArray[np.float64]
 
 Cell = tuple[str, str, str, str]
 
@@ -48,6 +55,15 @@ WIRINGS: Mapping[str, Wiring] = {
     **{name: _wiring(name) for name in ("rewired", "shuffled", "mirrored", "random")},
 }
 """The connectome itself, and nulls that have another graph or other weights (`ordinate.reservoir.nulls`)."""
+
+DYNAMICS: Mapping[str, Callable[[float, FloatArray], Dynamics]] = {
+    "leaky": lambda leak_rate, bias: LeakyRate(leak_rate=leak_rate, bias=bias),
+    "spiking": lambda leak_rate, bias: LeakyIntegrateAndFire(
+        membrane_ms=2.0, synapse_ms=3.0, refractory_ms=0.0, bias=1.5 + bias
+    ),
+}
+"""What units are, from the leak rate and biases [N] of a plan: rates of an echo-state network; or spiking neurons, driven past
+their threshold and read by their traces, of a liquid-state machine, with constants of ours in place of the leak rate."""
 
 SIGNS: Mapping[str, Wiring] = {
     "positive": lambda connectome, seed: positive(connectome),
@@ -70,7 +86,8 @@ class Plan:
         gains: that are chosen from, for each wiring by itself.
         input_scalings: that are chosen from, for each wiring by itself.
         ridges: that are chosen from.
-        leak_rate: of the units.
+        dynamics: of the units, of `DYNAMICS`: "leaky" or "spiking".
+        leak_rate: of leaky units.
         bias: biases are uniform in (-bias, bias), the same in every wiring of a seed.
         stimulus: which neurons hear the input: a query; None means all.
         readout: which neurons may be read: a query; None means all.
@@ -93,6 +110,7 @@ class Plan:
     gains: tuple[float, ...] = (0.5, 0.9, 2.0, 4.0, 8.0)
     input_scalings: tuple[float, ...] = (0.1, 1.0)
     ridges: tuple[float, ...] = RIDGES
+    dynamics: str = "leaky"
     leak_rate: float = 1.0
     bias: float = 0.2
     stimulus: Any = None
@@ -109,8 +127,10 @@ class Plan:
             for one in values:
                 if name in known and one not in known[name]:
                     raise UnknownNameError(name, expected=f"one of {', '.join(known[name])}", got=one)
+        check_choice("dynamics", self.dynamics, DYNAMICS)
         for task in self.tasks:
-            task_named(task)
+            if isinstance(task_named(task), FreeRunTask) and self.dynamics != "leaky":
+                raise RefusedError("tasks", expected="tasks without a free run for spiking units", got=task)
         if len(self.seeds) < 2:
             raise ArgumentError(
                 "seeds", expected="two or more", got=self.seeds, hint="one seed has no interval; five are usual"
@@ -242,7 +262,7 @@ def best_outcomes(
     bias = plan.bias * np.random.default_rng(stream(seed, 2)).uniform(-1, 1, connectome.num_neurons)
     for channels in sorted({task.num_channels for task, _ in drawn}):
         weights = random_input_weights(connectome, channels, neurons=hearing, seed=stream(seed, 3))
-        reservoir = Reservoir(connectome, input_weights=weights, leak_rate=plan.leak_rate, bias=bias)
+        reservoir = Reservoir(connectome, input_weights=weights, dynamics=DYNAMICS[plan.dynamics](plan.leak_rate, bias))
         own = [(task, data) for task, data in drawn if task.num_channels == channels]
         outcomes = evaluate(own, reservoir, plan.size, plan.settings, ridges=plan.ridges, record=read)
         best += [(task, outcome) for (task, _), outcome in zip(own, outcomes, strict=True)]

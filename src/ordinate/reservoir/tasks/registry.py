@@ -14,7 +14,7 @@ from ordinate.reservoir.datasets import mackey_glass, narma10, narma30
 from ordinate.reservoir.readout.metrics import nrmse_by_std
 from ordinate.reservoir.seeds import generator_of
 from ordinate.reservoir.tasks.base import ReadTask, Task
-from ordinate.reservoir.tasks.decision import DecisionTask
+from ordinate.reservoir.tasks.decision import ContextTask, DecisionTask, MatchTask
 from ordinate.reservoir.tasks.free_run import lorenz_free, mackey_glass_free
 from ordinate.reservoir.tasks.memory import delayed, memory_capacity
 
@@ -32,7 +32,7 @@ def tasks() -> dict[str, Task]:
     """Every task by name.
 
     >>> list(tasks())
-    ['memory', 'narma10', 'narma30', 'mackey-glass', 'mackey-glass-free', 'lorenz-free', 'decision']
+    ['memory', 'narma10', 'narma30', 'mackey-glass', 'mackey-glass-free', 'lorenz-free', 'decision', 'context', 'match']
     """
     every: tuple[Task, ...] = (
         ReadTask("memory", "memory capacity", "memory_capacity", True, _memory, memory_capacity),
@@ -42,6 +42,8 @@ def tasks() -> dict[str, Task]:
         mackey_glass_free(),
         lorenz_free(),
         DecisionTask(),
+        ContextTask(),
+        MatchTask(),
     )
     return {task.name: task for task in every}
 
