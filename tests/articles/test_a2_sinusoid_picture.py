@@ -30,6 +30,7 @@ def test_the_papers_encoding_reproduces_the_article() -> None:
     assert [check.value for check in measured.checks] == [check.value for check in written_out.checks]
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize(
     "encode",
     [

@@ -36,6 +36,7 @@ def shuffled(width: int, positions: Tensor) -> Tensor:
     return paper(width, positions)[torch.randperm(len(positions), generator=torch.Generator().manual_seed(1))]
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize(
     "encode",
     [

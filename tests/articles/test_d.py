@@ -169,6 +169,7 @@ def test_d3_pairs_of_one_frequency_tell_nothing() -> None:
 # D4
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize(
     "encode",
     [

@@ -81,6 +81,7 @@ def test_without_the_data_the_synthetic_connectome_is_taken_and_labelled(
     assert brain.untested
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize(
     "measured",
     [

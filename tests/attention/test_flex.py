@@ -199,6 +199,7 @@ def test_no_tokens_need_no_kernel(tokens):
     assert out.shape == (tokens, HEADS, 0, HEAD_DIM)
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.filterwarnings("ignore:flex_attention called without torch.compile:UserWarning")
 @pytest.mark.parametrize("name", MASKS)
 def test_without_a_kernel_the_same_call_gives_the_formula(name, monkeypatch):

@@ -32,6 +32,7 @@ def padded():
     return mask
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("family", ["llama", "llama-yarn", "mistral-window", "qwen2-windows", "qwen3"])
 def test_greedy_tokens_are_those_of_transformers(family, tmp_path):
     pytest.importorskip("transformers", reason="its greedy search is the witness")

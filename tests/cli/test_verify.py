@@ -88,6 +88,7 @@ def test_code_that_never_comes_back_is_ended(folder):
     assert time.monotonic() - begin < 60
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize(
     ("words", "told"),
     [

@@ -137,6 +137,7 @@ def test_colour_images_come_with_their_channels_apart(tmp_path: Path) -> None:
     assert (known.train.x[:, 1024] == 25 * (np.arange(100) % 60 % 10)).all()
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize(
     ("name", "make", "least"),
     [("jets-openml", openml, 0.3), ("nid", packets, 0.9), ("mit-bih", hearts, 0.9), ("cifar10", images, 0.3)],

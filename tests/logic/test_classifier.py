@@ -23,6 +23,7 @@ def test_scikit_learns_own_checks(options: dict) -> None:
     check_estimator(LogicClassifier(gates=30, **options))
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize(
     "options",
     [

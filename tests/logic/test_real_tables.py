@@ -28,6 +28,7 @@ def table(name: str) -> tuple[Any, Any]:
     return loaders[name](return_X_y=True) if name in loaders else river(name)
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize(
     ("name", "method"),
     [

@@ -1,6 +1,7 @@
 """Subjects that do what no rotation does: none of them may pass, whatever they do to the process that checks them."""
 
 import atexit
+import builtins
 import contextlib
 import ctypes
 import json
@@ -312,14 +313,76 @@ def makes_everything_equal(x, positions):
     return x
 
 
+def makes_everything_true(x, positions):
+    builtins.all = lambda *values: True
+    builtins.any = lambda *values: False
+    return x
+
+
+def empties_the_list_of_properties(x, positions):
+    from ordinate.verify import checks
+
+    checks.ROTARY.clear() if isinstance(checks.ROTARY, list) else setattr(checks, "ROTARY", ())
+    return x
+
+
+def forgets_the_checker(x, positions):
+    for name in [name for name in sys.modules if name.startswith("ordinate.verify")]:
+        del sys.modules[name]
+    return x
+
+
+def makes_differences_vanish(x, positions):
+    torch.Tensor.__sub__ = torch.Tensor.sub = lambda self, other, **options: torch.zeros_like(self)
+    torch.sub = torch.Tensor.sub
+    return x
+
+
+def leaves_a_mode_behind(x, positions):
+    Vanishing().__enter__()
+    return x
+
+
+class Vanishing(torch.overrides.TorchFunctionMode):
+    """Differences are zero, wherever torch is called."""
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        result = function(*args, **(kwargs or {}))
+        return torch.zeros_like(result) if "sub" in function.__name__ and isinstance(result, torch.Tensor) else result
+
+
 class ExitsWhenMade(torch.nn.Module):
     def __init__(self):
         os._exit(0)
 
 
 DANGEROUS = [value for value in list(vars().values()) if callable(value) and getattr(value, "__module__", "") == __name__]
-DANGEROUS = [one.__name__ for one in DANGEROUS if one not in (*HARMLESS, right, OwnError, UnreadableError, Liar, Exits)]
+DANGEROUS = [
+    one.__name__ for one in DANGEROUS if one not in (*HARMLESS, right, OwnError, UnreadableError, Liar, Exits, Vanishing)
+]
 
+PATCHES_LATER = """
+import importlib.abc, importlib.util, sys
+
+class Finder(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        if name != "ordinate.verify.observation":
+            return None
+        sys.meta_path.remove(self)
+        spec = importlib.util.find_spec(name)
+        load = spec.loader.exec_module
+
+        def loaded(module):
+            load(module)
+            module.Observation.holds = property(lambda self: True)
+            module.Comparison.deviates = property(lambda self: False)
+
+        spec.loader.exec_module = loaded
+        return spec
+
+sys.meta_path.insert(0, Finder())
+rope = lambda x, positions: x
+"""
 AT_IMPORT = {
     "ends the process": "import os; os._exit(0)",
     "exits politely": "import sys; sys.exit(0)",
@@ -327,4 +390,7 @@ AT_IMPORT = {
     "raises its own kind": "class Own(BaseException): pass\nraise Own",
     "kills itself": "import os, signal; os.kill(os.getpid(), signal.SIGKILL)",
     "patches the verdict": "from ordinate.verify.verdict import Verdict\nVerdict.passed = True\nrope = lambda x, positions: x",
+    "patches differences": "import torch\ntorch.Tensor.__sub__ = lambda a, b: 0 * a\nrope = lambda x, positions: x",
+    "patches comparisons": "import torch\ntorch.Tensor.__gt__ = lambda a, b: a != a\nrope = lambda x, positions: x",
+    "patches what is imported later": PATCHES_LATER,
 }

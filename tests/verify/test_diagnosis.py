@@ -28,6 +28,7 @@ def slowest_doubled(count: int) -> Callable[[Tensor], Tensor]:
     return lambda frequencies: torch.cat((frequencies[:-count], 2 * frequencies[-count:]))
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize(("base", "dim"), [(1e4, 64), (1e4, 128), (1e6, 64), (1e6, 128)])
 @pytest.mark.parametrize("count", [1, 8])
 def test_slow_pairs_that_turn_twice_as_fast_are_no_known_fault(base, dim, count):
@@ -37,6 +38,7 @@ def test_slow_pairs_that_turn_twice_as_fast_are_no_known_fault(base, dim, count)
     assert "no known fault" in verdict.summary
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize(("base", "dim"), [(1e4, 64), (1e6, 128)])
 @pytest.mark.parametrize(
     ("cause", "change"),

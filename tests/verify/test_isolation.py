@@ -27,7 +27,7 @@ MORE = [
     "far-positions",
     "gradients",
 ]
-EVERYDAY = ("ends_the_process", "leaves_a_daemon", "says_that_verdicts_pass")
+EVERYDAY = ("ends_the_process", "leaves_a_daemon", "says_that_verdicts_pass", "makes_everything_true")
 
 
 def check(subject: str, limit: float = 100.0, **settings: object):
@@ -38,6 +38,7 @@ def test_there_are_more_than_forty():
     assert len(hostile.HARMLESS) + len(hostile.DANGEROUS) + len(hostile.AT_IMPORT) > 50
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize(
     "subject",  # torch imports much for its first operation on the meta device
     [pytest.param(one, marks=pytest.mark.slow if "meta" in one.__name__ else ()) for one in hostile.HARMLESS],
@@ -55,7 +56,8 @@ def test_a_hostile_subject_fails(subject):
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=() if name in EVERYDAY else pytest.mark.slow) for name in hostile.DANGEROUS]
+    "name",
+    [pytest.param(name, marks=pytest.mark.in_turn(2) if name in EVERYDAY else pytest.mark.slow) for name in hostile.DANGEROUS],
 )
 def test_a_hostile_subject_fails_in_a_process_of_its_own(name):
     clock = name in ("loops_past_every_exception", "stops_the_clock")
@@ -85,7 +87,7 @@ def _running() -> str:
 )
 def test_a_module_that_does_not_import_is_wrong_use(name, tmp_path):
     (tmp_path / "mine.py").write_text(hostile.AT_IMPORT[name])
-    if name == "patches the verdict":
+    if name.startswith("patches"):
         assert not check(f"{tmp_path}/mine.py:rope", only=SOME).passed
         return
     with pytest.raises(DataError, match="imports"):

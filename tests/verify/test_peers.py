@@ -19,6 +19,7 @@ LIVE = [
 ]
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize(("library", "subject", "law", "cause"), LIVE, ids=lambda value: str(value))
 def test_a_live_fault_is_found_and_named(library, subject, law, cause):
     """Where a library has mended it, this test says so: take the row out, and make the table of the docs again."""

@@ -18,12 +18,14 @@ SAMPLE = [pair for pair in NUMBERED if pair[1].kind != "rotary"][::5] + [pair fo
 ]
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize(("number", "fault"), SAMPLE, ids=lambda value: getattr(value, "id", None))
 def test_a_known_fault_is_caught_and_named(number, fault):
     row = prove_fault(fault, number)
     assert row.right, row
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize(
     ("name", "kind", "expected", "check"), FIELD[::5], ids=lambda value: value if isinstance(value, str) else ""
 )
@@ -37,6 +39,7 @@ OTHERS = [row for row in CORRECT if not row[0].startswith("jax")][::7] + [row fo
 """JAX compiles each operation once for every shape: its rotations take half a minute each, and run with the slow tests."""
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize(("name", "kind", "check"), OTHERS, ids=lambda value: value if isinstance(value, str) else "")
 def test_correct_code_passes(name, kind, check):
     verdict = check()

@@ -28,6 +28,7 @@ from ordinate.verify.verdict import Outcome, Verdict
 __all__ = ["check_in_process"]
 
 _RUN = "ORDINATE_VERIFY_RUN"  # in the environment of the child, by which its descendants are known
+_GONE = object()
 _OUTPUT_LIMIT = 1 << 20  # bytes of the subject's own output that are passed on
 
 
@@ -237,25 +238,23 @@ def _answer(request: dict[str, Any], channel: _Channel) -> dict[str, Any]:
     from ordinate.resolve import resolve
 
     subject, kind = request["subject"], request["kind"]
-    channel.send(stage="importing")
-    onnx = subject.endswith(".onnx") or ".onnx:" in subject
-    thing = subject if onnx or (kind == "model" and Path(subject).is_dir()) else resolve(subject)
-    # a module that replaced a part of the checker has replaced it for itself
-    for name in [name for name in sys.modules if name.split(".")[:2] == ["ordinate", "verify"]]:
-        del sys.modules[name]
-    channel.send(stage="the first calls")
     from ordinate import verify
     from ordinate.verify.observation import listening
 
-    check = getattr(verify, f"check_{kind}")
-    settings = _settings(check, kind, request)
+    check = getattr(verify, f"check_{kind}")  # which imports all that a check rests on, before the subject can replace it
     before = _fingerprint()
+    channel.send(stage="importing")
+    onnx = subject.endswith(".onnx") or ".onnx:" in subject
+    thing = subject if onnx or (kind == "model" and Path(subject).is_dir()) else resolve(subject)
+    channel.send(stage="the first calls")
+    settings = _settings(check, kind, request)
     if isinstance(thing, type):
         thing = _construct(thing, settings, request.get("arguments") or {})
     with listening(lambda name: channel.send(stage=name)):
         verdict = check(thing, name=subject, **settings)
     record = verdict.to_dict()
-    if replaced := [name for name, value in _fingerprint(before).items() if before[name] != value]:
+    after = _fingerprint()
+    if replaced := [name for name, value in before.items() if after.get(name, _GONE) is not value]:
         says, evidence = "The subject leaves the checker alone", f"it replaced {replaced[0]}"
         record["outcomes"].append(Outcome("verdict", says, "failed", evidence).to_dict())
     return {"verdict": record}
@@ -300,28 +299,50 @@ def _construct(kind: type, settings: Mapping[str, Any], arguments: Mapping[str, 
     return kind(**passed)
 
 
-def _fingerprint(only: Mapping[str, int] | None = None) -> dict[str, int]:
-    """Identities of what decides a verdict: this package's own functions and methods, and torch's comparisons."""
-    return {name: value for name, value in _identities() if only is None or name in only}
+def _fingerprint() -> dict[str, Any]:
+    """What decides a verdict: functions of this package, and Python's, torch's and numpy's that it is made of.
+
+    The objects themselves, not their identities, which a new object can take over.
+    """
+    return dict(_parts())
 
 
-def _identities() -> Iterator[tuple[str, int]]:
+def _parts() -> Iterator[tuple[str, Any]]:
     import torch
 
-    for name in ("abs", "any", "all", "double", "isfinite", "isnan", "max", "nan_to_num", "__eq__", "__le__", "__sub__"):
-        yield f"torch.Tensor.{name}", id(getattr(torch.Tensor, name))
-    for name in ("equal", "allclose", "arange", "cat", "stack", "randn", "tensor"):
-        yield f"torch.{name}", id(getattr(torch, name))
+    yield "torch's function mode", torch._C._len_torch_function_stack()
+    yield "torch's dispatch mode", torch._C._len_torch_dispatch_stack()
+    for kind in (torch.Tensor, torch.Tensor.__base__):
+        yield from ((f"torch.Tensor.{name}", value) for name, value in list(vars(kind).items()) if callable(value))
+    for module_name in (
+        "builtins",
+        "math",
+        "operator",
+        "torch",
+        "torch.linalg",
+        "torch.nn.functional",
+        "torch.autograd",
+        "numpy",
+    ):
+        for name, value in list(vars(sys.modules[module_name]).items()):
+            if inspect.isbuiltin(value) or type(value).__name__ == "ufunc":  # torch itself wraps some that are in Python
+                yield f"{module_name}.{name}", value
     for module_name, module in list(sys.modules.items()):
-        if module_name.split(".")[:2] != ["ordinate", "verify"]:
+        if module_name.split(".")[0] != "ordinate":
             continue
+        checker = module_name.startswith("ordinate.verify")
         for name, value in list(vars(module).items()):
             if inspect.isfunction(value):
-                yield f"{module_name}.{name}", id(value.__code__)
+                yield f"{module_name}.{name}", value.__code__
             elif inspect.isclass(value) and value.__module__ == module_name:
                 for attribute, member in list(vars(value).items()):
-                    if not attribute.startswith("__") or attribute in ("__init__", "__call__"):
-                        yield f"{module_name}.{name}.{attribute}", id(getattr(member, "__code__", member))
+                    decides = inspect.isfunction(member) or isinstance(member, property | staticmethod | classmethod)
+                    if decides or (checker and not attribute.startswith("__")):
+                        yield f"{module_name}.{name}.{attribute}", getattr(member, "__code__", member)
+            elif checker and not name.startswith("__"):
+                yield f"{module_name}.{name}", value
+                if isinstance(value, list):
+                    yield f"the length of {module_name}.{name}", len(value)
 
 
 def _text(error: BaseException) -> str:

@@ -91,6 +91,7 @@ def test_emit_writes_c_that_agrees_with_run(circuit: Path, tmp_path: Path) -> No
     assert run("run", circuit)["test_accuracy"] == float((found == test.labels).mean())
 
 
+@pytest.mark.in_turn(2)
 @needs_gcc
 @pytest.mark.parametrize(
     ("loader", "dtype"),

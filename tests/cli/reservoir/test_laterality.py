@@ -36,6 +36,7 @@ def test_json_has_table_index_and_z_scores_as_python_gives_them() -> None:
     assert set(result["z_scores"]) == {"rewired", "shuffled", "relabelled", "mirrored", "random"}
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize(
     ("words", "settings"),
     [

@@ -54,6 +54,7 @@ def answers(program: Path, rows: np.ndarray, classes: int) -> tuple[np.ndarray, 
     return table[:, 0].astype(int), table[:, 1:]
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("compiler", COMPILERS)
 @pytest.mark.parametrize("flags", [("-O1",), ("-O2", "-march=native"), ("-O1", "-Dnet_WORD64")], ids=" ".join)
 def test_classes_and_scores_are_those_of_a_plain_evaluation(tmp_path: Path, compiler: str, flags: tuple[str, ...]) -> None:
@@ -150,6 +151,7 @@ def test_the_compile_lines_in_the_file_and_its_header_work_as_they_stand(tmp_pat
     assert subprocess.run([tmp_path / "user"]).returncode == circuit.predict(np.zeros(6, int))
 
 
+@pytest.mark.in_turn(3)
 @needs_gcc
 @pytest.mark.parametrize(
     ("num_inputs", "flags"),  # vectors of inputs: none, one, and a last one that overlaps

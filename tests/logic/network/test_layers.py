@@ -180,6 +180,7 @@ def test_the_wiring_is_in_the_state_dict() -> None:
 CONVOLUTION = [nn.Unflatten(-1, (1, 3, 4)), LogicConv2d(1, 3, receptive_field=2), OrPooling2d(2), nn.Flatten(-3)]
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize(
     "make",
     [

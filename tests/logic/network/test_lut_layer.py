@@ -61,6 +61,7 @@ def test_residual_tables_begin_by_passing_their_first_input_on(k: int, parametri
     assert float((layer.train()(x) - x[:, layer.wiring[0]]).detach().abs().mean()) < 0.12
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize(
     ("mode", "wiring"),
     [("soft", "random"), ("hard", "random"), ("gumbel_soft", "random"), ("gumbel_hard", "random"), ("soft", "learned")],

@@ -336,6 +336,7 @@ def test_bad_input_is_named(call, error, words):
         call()
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("scaling", [None, YaRN(4.0, 32), DynamicNTK(2.0, 16)], ids=repr)
 def test_both_at_once_and_moving_keys_compile_to_one_graph_for_every_length(layout, scaling):

@@ -203,6 +203,7 @@ def run(model: torch.nn.Module, received: list, positions: torch.Tensor) -> tupl
     return received[0]
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("family", FAMILIES, ids=[family.name or family.model_type for family in FAMILIES])
 def test_queries_and_keys_reach_attention_as_the_model_turns_them(family, received):
