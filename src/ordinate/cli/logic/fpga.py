@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -46,7 +46,7 @@ def fpga(
     images: Annotated[
         int | None, typer.Option("--images", metavar="N", help="Test images or rows to simulate; else all.")
     ] = None,
-    pins: Annotated[int, typer.Option("--pins", metavar="N", help="Bits a clock that the chip takes.")] = 8,
+    pins: Annotated[int | None, typer.Option("--pins", metavar="N", help="Bits a clock that the chip takes; else 8.")] = None,
     seed: Annotated[int, typer.Option("--seed", metavar="N", help="Of the placement.")] = 1,
     counting: Annotated[
         str,
@@ -60,6 +60,13 @@ def fpga(
         int | None,
         typer.Option("--stages", metavar="N", help="Registers between inputs and class, placed by depth; else one an adder."),
     ] = None,
+    gate_levels: Annotated[
+        int | None, typer.Option("--gate-levels", metavar="N", help="Before --stages: registers among the gates.", hidden=True)
+    ] = None,
+    soft_core: Annotated[
+        bool,
+        typer.Option("--soft-core", help="A RISC-V processor (PicoRV32) beside the circuit, whose firmware sends the images."),
+    ] = False,
     other_data: OtherData = False,
     as_json: AsJson = False,
 ) -> None:
@@ -71,8 +78,9 @@ def fpga(
     from ordinate.cli.logic.emit import number_form
     from ordinate.cli.progress import steps
     from ordinate.cli.tables import answer_record
-    from ordinate.errors import ArgumentError
+    from ordinate.errors import ArgumentError, RefusedError
     from ordinate.logic.chip.fpga import build
+    from ordinate.logic.chip.soft_core import build_soft_core
     from ordinate.logic.circuit.circuit import Circuit
 
     if images is not None and images < 1:
@@ -89,20 +97,25 @@ def fpga(
     if loaded.inputs is not None and dtype != "bits" and (table is not None or dtype is not None):
         form = number_form(loaded, dtype or "fixed", numbers, True)
         number, thresholds, bits = form.number, form.moved.inputs, numbers
+    if soft_core and pins is not None:
+        raise RefusedError("--pins", expected="none beside --soft-core, which sends words of 32 bits", got=str(pins))
+    asked: dict[str, Any] = {
+        "chip": chip,
+        "bits": bits[:images],
+        "seed": seed,
+        "counting": counting,
+        "stages": stages,
+        "gate_levels": gate_levels,
+        "number": number,
+        "thresholds": thresholds,
+    }
     with steps("fpga") as say:
-        report = build(
-            loaded,
-            out,
-            chip=chip,
-            bits=bits[:images],
-            pins=pins,
-            seed=seed,
-            counting=counting,  # type: ignore[arg-type]
-            stages=stages,
-            number=number,
-            thresholds=thresholds,
-            on_step=say,
-        )
-    answer_record(report.to_dict(), as_json)
-    if report.wrong or not report.proven:
+        if soft_core:
+            together = build_soft_core(loaded, out, **asked, on_step=say)
+            record, failed = together.to_dict(), together.wrong > 0
+        else:
+            report = build(loaded, out, **asked, pins=8 if pins is None else pins, on_step=say)
+            record, failed = report.to_dict(), report.wrong > 0 or not report.proven
+    answer_record(record, as_json)
+    if failed:
         raise typer.Exit(1)

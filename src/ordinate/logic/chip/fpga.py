@@ -55,6 +55,7 @@ __all__ = [
     "Design",
     "FpgaReport",
     "build",
+    "check_sides",
     "design",
     "find_tool",
     "has_tool",
@@ -63,6 +64,7 @@ __all__ = [
     "prove_all",
     "prove_cells",
     "run_tool",
+    "sent_bits",
     "simulate",
     "simulate_netlist",
     "synthesise",
@@ -270,6 +272,8 @@ def design(
     counting: Counting = "auto",
     stages: int | None = None,
     number: FixedPoint | None = None,
+    gate_levels: int | None = None,
+    from_outside: bool = True,
 ) -> Design:
     """Choose how votes are counted, and write the Verilog.
 
@@ -282,6 +286,8 @@ def design(
             every adder and comparison. Not for "shifted".
         number: format of the numbers that come in, and are compared with the circuit's thresholds on the chip; by default its
             input bits come in. Not for "shifted".
+        gate_levels: registers also after so many levels of gates; `stages` does better.
+        from_outside: whether the words come through pins of the chip, of which there must be enough then.
 
     Raises:
         ArgumentError: pins out of range, or more than the chip has; more stages than levels.
@@ -290,7 +296,7 @@ def design(
     """
     where = chip_named(chip)
     others = 4 + class_width(circuit)  # clk, reset, data_valid, out_valid and the class
-    most = min(32, where.max_pins - others)
+    most = min(32, where.max_pins - others) if from_outside else 32
     check_integer("pins", pins, minimum=1, maximum=most, hint=f"{chip} has {where.max_pins}, and {others} serve other signals")
     check_choice("counting", counting, get_args(Counting))
     for name, value in (("stages", stages), ("number", number)):
@@ -315,6 +321,7 @@ def design(
             _NAME,
             pipelined=stages is None,
             stages=stages,
+            gate_levels=gate_levels,
             adders=counting,
             table_inputs=where.tools.table_inputs,
             thresholds=number is not None,
@@ -349,6 +356,7 @@ def build(
     stages: int | None = None,
     number: FixedPoint | None = None,
     thresholds: InputThresholds | None = None,
+    gate_levels: int | None = None,
     on_step: Callable[[str], None] | None = None,
 ) -> FpgaReport:
     """Synthesise, place and route, pack, simulate and prove.
@@ -368,6 +376,7 @@ def build(
         number: format of the numbers that are compared on the chip.
         thresholds: that they are compared with, where that format needs others than the circuit's (`FixedPoint.fitting`): what
             the circuit itself says of the rows is still what is expected.
+        gate_levels: as in `design`.
         on_step: called with what is being done.
 
     Raises:
@@ -379,7 +388,7 @@ def build(
         OutputError: a folder that cannot be written to.
     """
     taken = circuit if thresholds is None else replace(circuit, inputs=thresholds)
-    plan = design(taken, chip=chip, pins=pins, counting=counting, stages=stages, number=number)
+    plan = design(taken, chip=chip, pins=pins, counting=counting, stages=stages, number=number, gate_levels=gate_levels)
     tools = plan.chip.tools
     for tool in ("yosys", *([tools.nextpnr, tools.pack[0]] if tools.nextpnr else [])):
         find_tool(tool)
@@ -393,7 +402,7 @@ def build(
         raise OutputError(str(folder), expected="a folder to write to", got=str(error)) from None
     images = _random_rows(circuit, plan, seed) if bits is None else bits
     if number is not None and taken.inputs is not None:
-        _keeps_sides(circuit, number, taken.inputs, images)
+        check_sides(circuit, number, taken.inputs, images)
     say = on_step or (lambda _: None)
     say("synthesis (yosys)")
     cells = synthesise(plan, where)
@@ -455,7 +464,7 @@ def _random_rows(circuit: Circuit, plan: Design, seed: int) -> npt.NDArray[Any]:
     return np.asarray(integers / 2.0**plan.number.fraction_bits)
 
 
-def _sent(circuit: Circuit, plan: Design, rows: Any) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.int64]]:
+def sent_bits(circuit: Circuit, plan: Design, rows: Any) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.int64]]:
     """The bits [n, width of the port] that are sent for rows, and the classes that the circuit gives them itself."""
     if plan.number is None or circuit.inputs is None:
         images = as_bits(rows, circuit.num_inputs).reshape(-1, circuit.num_inputs)
@@ -464,7 +473,7 @@ def _sent(circuit: Circuit, plan: Design, rows: Any) -> tuple[npt.NDArray[np.boo
     return number_vectors(plan.number, rows), circuit.predict(bits)
 
 
-def _keeps_sides(circuit: Circuit, number: FixedPoint, thresholds: InputThresholds, rows: Any) -> None:
+def check_sides(circuit: Circuit, number: FixedPoint, thresholds: InputThresholds, rows: Any) -> None:
     """Refuse a format that puts a row on another side of a threshold. Raises RefusedError."""
     assert circuit.inputs is not None
     changed = (number.bits_of(thresholds, rows) != circuit.inputs.bits(rows)).any(-1)
@@ -530,8 +539,15 @@ def _fix_pins(plan: Design, folder: Path) -> None:
         atomic_write(target, "\n".join([*(chip.tools.pin_line.format(port=port, pin=pin) for port, pin in fixed), ""]))
 
 
-def place(folder: Path, seed: int = 1, *, chip: str = "up5k") -> tuple[int, float]:
-    """Place and route what `synthesise` left in a folder: logic cells, and the fastest clock in MHz. Raises as `build`."""
+def place(folder: Path, seed: int = 1, *, chip: str = "up5k", name: str = _NAME) -> tuple[int, float]:
+    """Place and route what `synthesise` left in a folder: logic cells, and the fastest clock in MHz. Raises as `build`.
+
+    Args:
+        folder: with the netlist, `NAME.json`.
+        seed: of the placement.
+        chip: one of `CHIPS`.
+        name: of the design.
+    """
     where = chip_named(chip)
     tools = where.tools
     if tools.nextpnr is None:
@@ -539,7 +555,7 @@ def place(folder: Path, seed: int = 1, *, chip: str = "up5k") -> tuple[int, floa
     options = [*where.options, "--freq", f"{where.mhz:g}", "--seed", str(seed)]
     if tools.pins_file and (folder / tools.pins_file).is_file():
         options += [one.format(tools.pins_file) for one in tools.pins_option]
-    files = ["--json", f"{_NAME}.json", *tools.wrote, "--report", "placed.json"]
+    files = ["--json", f"{name}.json", *(one.replace(_NAME, name) for one in tools.wrote), "--report", "placed.json"]
     (folder / "placed.json").unlink(missing_ok=True)
     log = folder / "nextpnr.log"
     try:
@@ -587,7 +603,7 @@ def simulate_netlist(circuit: Circuit, plan: Design, folder: Path, bits: Any) ->
         folder: where its JSON is.
         bits: images [n, num_inputs], or rows of numbers where the plan has a format for them.
     """
-    images, expected = _sent(circuit, plan, bits)
+    images, expected = sent_bits(circuit, plan, bits)
     mapped = MappedNetlist(folder / f"{_NAME}.json", _TOP)
     lanes = -(-len(images) // 2)
     words = np.zeros((2 * lanes, plan.clocks_an_image * plan.pins), bool)
@@ -612,7 +628,7 @@ def simulate(
         bits: images [n, num_inputs], or rows of numbers where the plan has a format for them.
         serial_images: the first so many go through the serial front too.
     """
-    images, expected = _sent(circuit, plan, bits)
+    images, expected = sent_bits(circuit, plan, bits)
     atomic_write(folder / f"{_NAME}.v", plan.source)
     atomic_write(folder / "vectors.hex", vector_file(images))
     atomic_write(folder / "expected.hex", expected_file(expected))

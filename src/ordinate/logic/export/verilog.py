@@ -202,6 +202,7 @@ def verilog(
     thresholds: bool = False,
     number: FixedPoint | None = None,
     stages: int | None = None,
+    gate_levels: int | None = None,
     adders: Adders = "compressors",
     table_inputs: int = 4,
     stage: Literal["classes", "gates"] = "classes",
@@ -218,6 +219,7 @@ def verilog(
         thresholds=thresholds,
         number=number,
         stages=stages,
+        gate_levels=gate_levels,
         adders=adders,
         table_inputs=table_inputs,
         stage=stage,
@@ -232,6 +234,7 @@ def verilog_module(
     thresholds: bool = False,
     number: FixedPoint | None = None,
     stages: int | None = None,
+    gate_levels: int | None = None,
     adders: Adders = "compressors",
     table_inputs: int = 4,
     stage: Literal["classes", "gates"] = "classes",
@@ -253,6 +256,7 @@ def verilog_module(
         stages: registers on every path instead, placed so that the stage with the most levels of tables has as few as can be:
             the gates are mapped to tables, everything runs as early as the limit lets it, and the limit is bisected. The class
             comes `stages` clocks after its image.
+        gate_levels: with `pipelined`, also a register after so many levels of gates; `stages` does better.
         adders: "tree", a tree of carry chains for each class; "compressors", the votes of `shared_plan`, which counts some of
             them once for several classes, by compressors of three bits, or six where tables have six inputs, and one carry
             chain a class.
@@ -280,11 +284,13 @@ def verilog_module(
         check_integer("stages", stages, minimum=1)
         if pipelined:
             raise RefusedError("stages", expected="pipelined=False beside it", got="True")
+    if gate_levels is not None:
+        check_integer("gate_levels", gate_levels, minimum=1)
     if stage == "gates" and pipelined:
         raise RefusedError("pipelined", expected="False with stage='gates'", got="True")
     plan = shared_plan(circuit) if adders == "compressors" else plain_plan(circuit)
     if stages is None:
-        module, signals = gate_module(circuit, number)
+        module, signals = gate_module(circuit, number, gate_levels if pipelined else None)
         ends = _ends(module, signals, circuit, plan, adders, table_inputs, stage, pipelined=pipelined)
         latest = ends[0].stage
     else:
@@ -480,9 +486,9 @@ def _chain(bits: int) -> float:
     return 1 + 0.1 * bits
 
 
-def gate_module(circuit: Circuit, number: FixedPoint | None) -> tuple[Module, list[Wire]]:
+def gate_module(circuit: Circuit, number: FixedPoint | None, gate_levels: int | None = None) -> tuple[Module, list[Wire]]:
     """A module with the circuit's gates, and the wire of each signal; signals that no vote depends on get none."""
-    module = Module(None)
+    module = Module(gate_levels)
     needed = _needed(circuit)
     signals = _input_wires(module, circuit, number, needed)
     rows = zip(circuit.tables.tolist(), circuit.inputs_a.tolist(), circuit.inputs_b.tolist(), strict=True)
