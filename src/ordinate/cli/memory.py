@@ -46,6 +46,21 @@ def memory(
     encoder_tokens: Annotated[
         str | None, typer.Option("--encoder-tokens", metavar="N", help="What a decoder keeps of its encoder, tokens.")
     ] = None,
+    logits: Annotated[
+        str, typer.Option("--logits", metavar="NAME", help="Rows of logits: last, one a sequence; all, one a token.")
+    ] = "last",
+    gpu_layers: Annotated[
+        str | None,
+        typer.Option("--gpu-layers", metavar="N", help="llama.cpp: how many of the last layers lie on the GPU, or all."),
+    ] = None,
+    cpu_moe: Annotated[
+        str | None,
+        typer.Option("--cpu-moe", metavar="N", help="llama.cpp: of how many first layers experts lie on the CPU, or all."),
+    ] = None,
+    device_map: Annotated[
+        Path | None,
+        typer.Option("--device-map", metavar="FILE", help="transformers: JSON of modules and devices (model.hf_device_map)."),
+    ] = None,
     fits: Annotated[
         str | None, typer.Option("--fits", metavar="SIZE", help="Say what fits into so much memory: 24GiB, 80GB.")
     ] = None,
@@ -77,6 +92,10 @@ def memory(
         engine=engine,
         layout=layout,
         encoder_tokens=None if encoder_tokens is None else token_count(encoder_tokens, "--encoder-tokens"),
+        logits=logits,
+        gpu_layers=_layers(gpu_layers, "--gpu-layers"),
+        cpu_moe=_layers(cpu_moe, "--cpu-moe"),
+        device_map=None if device_map is None else _read_map(device_map),
     )
     fit = None if limit is None else estimate.fits(limit)
     if figure is not None:
@@ -90,6 +109,28 @@ def memory(
         answer(*_report(estimate, fit))
     if (fit is not None and not fit.fits) or any(each.severity != "info" for each in estimate.findings):
         raise typer.Exit(1)
+
+
+def _layers(text: str | None, name: str) -> int | None:
+    from ordinate.cli.numbers import token_count
+
+    return None if text is None else 10**6 if text == "all" else token_count(text, name)
+
+
+def _read_map(path: Path) -> dict[str, object]:
+    import json
+
+    from ordinate.errors import DataError, MissingDataError
+
+    try:
+        read = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise MissingDataError(str(path), expected="a file that can be read", got=error.strerror or str(error)) from None
+    except ValueError:
+        read = None
+    if not isinstance(read, dict) or not read:
+        raise DataError(str(path), expected="a JSON object of modules and devices", got="something else")
+    return read
 
 
 def _report(estimate: MemoryEstimate, fit: Fit | None) -> list[RenderableType]:
@@ -108,10 +149,13 @@ def _report(estimate: MemoryEstimate, fit: Fit | None) -> list[RenderableType]:
     for item in estimate.items:
         share = f"{item.size / estimate.total:.0%}" if item.size is not None and estimate.total else ""
         size = "[red]unknown[/]" if item.size is None else f"{'at most ' if item.bound else ''}{format_bytes(item.size)}"
-        table.add_row(escape(item.name), size, share, f"[dim]{escape(item.formula)}[/]")
+        where = f" ({item.place})" if item.place else ""
+        table.add_row(escape(f"{item.name}{where}"), size, share, f"[dim]{escape(item.formula)}[/]")
     table.add_row(
         "[bold]in all[/]", f"[bold]{'at least ' if estimate.at_least else ''}{format_bytes(estimate.total)}[/]", "", ""
     )
+    if estimate.on_accelerator != estimate.total:
+        table.add_row("[bold]on the GPU[/]", f"[bold]{format_bytes(estimate.on_accelerator)}[/]", "", "")
     parts: list[RenderableType] = [top, Text(""), table]
     if fit is not None:
         verdict = grid("", "", header=False)
@@ -124,6 +168,8 @@ def _report(estimate: MemoryEstimate, fit: Fit | None) -> list[RenderableType]:
         most = "at most " if estimate.at_least else ""
         verdict.add_row("longest context", f"{most}{fit.context:,} tokens, {estimate.sequences:,} sequence{plural}")
         verdict.add_row("most sequences", f"{most}{fit.sequences:,} of {estimate.context:,} tokens")
+        if fit.gpu_layers is not None and estimate.weights is not None:
+            verdict.add_row("layers on the GPU", f"{fit.gpu_layers} of {estimate.weights.layers + 1} (--gpu-layers)")
         for what, saved in fit.advice[:3]:
             verdict.add_row("would save", f"{format_bytes(saved)}: {what}")
         parts += [Text(""), verdict]

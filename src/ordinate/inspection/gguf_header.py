@@ -64,7 +64,7 @@ class Header:
         metadata: value by key, in the file's order; lists for arrays, `Skipped` for those left out.
         tensors: entries of the tensors that bear on position.
         num_tensors: how many there are in all.
-        elements: numbers by group ("embedding", "output", "experts", "layers", "other") and ggml type, over all tensors.
+        sizes: ggml type and how many numbers, of every tensor.
     """
 
     version: int
@@ -72,7 +72,7 @@ class Header:
     metadata: Mapping[str, Any]
     tensors: Mapping[str, Tensor] = field(default_factory=dict)
     num_tensors: int = 0
-    elements: Mapping[tuple[str, int], int] = field(default_factory=dict)
+    sizes: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
 
 class _Window:
@@ -270,17 +270,9 @@ def read_header(stream: IO[bytes], name: str) -> Header:
     return Header(version, "little" if order == "<" else "big", metadata, tensors, num_tensors, counted)
 
 
-def _group(name: str) -> str:
-    """The part of a model that a tensor belongs to, by its name."""
-    if name.startswith("blk."):
-        return "experts" if "_exps." in name else "layers"
-    start = name.split(".", 1)[0]
-    return {"token_embd": "embedding", "output": "output"}.get(start, "other")
-
-
-def _read_tensors(reader: _Reader, num_tensors: int) -> tuple[dict[str, Tensor], int, dict[tuple[str, int], int]]:
-    """The telling tensors, the least end of all of them behind the start of the data, and how many numbers each group has."""
-    counted: dict[tuple[str, int], int] = {}
+def _read_tensors(reader: _Reader, num_tensors: int) -> tuple[dict[str, Tensor], int, dict[str, tuple[int, int]]]:
+    """The telling tensors, the least end of all of them behind the start of the data, and the type and size of each."""
+    counted: dict[str, tuple[int, int]] = {}
     tensors: dict[str, Tensor] = {}
     last_byte = 0
     number, wide = reader.scalars[4], reader.scalars[10]
@@ -294,12 +286,11 @@ def _read_tensors(reader: _Reader, num_tensors: int) -> tuple[dict[str, Tensor],
         elements = 1
         for axis in shape:
             elements *= axis
-        group = _group(key), ggml_type
-        counted[group] = counted.get(group, 0) + elements
+        if key in counted:
+            raise reader.wrong("every tensor once", f"{key!r} twice")
+        counted[key] = ggml_type, elements
         last_byte = max(last_byte, offset + elements * _TENSOR_BYTES.get(ggml_type, 0))
         if _TELLING.match(key):
-            if key in tensors:
-                raise reader.wrong("every tensor once", f"{key!r} twice")
             tensors[key] = Tensor(shape, ggml_type, offset)
     return tensors, last_byte, counted
 

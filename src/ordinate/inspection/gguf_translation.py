@@ -37,6 +37,7 @@ PLAIN_KEYS = {
     "attention.key_length_swa": "swa_head_dim",
     "attention.value_length_swa": "swa_v_head_dim",
     "attention.kv_lora_rank": "kv_lora_rank",
+    "attention.kv_lora_rank_swa": "swa_kv_lora_rank",
     "attention.shared_kv_layers": "num_kv_shared_layers",
     "attention.relative_buckets_count": "relative_attention_num_buckets",
     "attention.max_alibi_bias": "alibi_bias_max",
@@ -65,12 +66,16 @@ OTHER_KEYS = {
     *("rope.scaling.attn_factor", "rope.scaling.original_context_length", "rope.scaling.finetuned"),
     *("rope.scaling.yarn_log_multiplier", "rope.scaling.yarn_ext_factor", "rope.scaling.yarn_attn_factor"),
     *("rope.scaling.yarn_beta_fast", "rope.scaling.yarn_beta_slow", "nextn_predict_layers", "full_attention_interval"),
+    *("attention.recurrent_layers", "attention.rope_pattern", "attention.indexer.types", "attention.key_length_mla_swa"),
+    *("attention.value_length_mla_swa", "kda.safe_gate", "kda.gate_lower_bound"),
     # these say nothing about position or the cache
     *("attention.layer_norm_epsilon", "attention.layer_norm_rms_epsilon", "attention.group_norm_epsilon"),
     *("attention.group_norm_groups", "attention.clamp_kqv", "attention.q_lora_rank", "attention.scale"),
     *("attention.output_scale", "attention.decay_lora_rank", "attention.iclr_lora_rank", "attention.gate_lora_rank"),
     *("attention.value_residual_mix_lora_rank", "attention.indexer.head_count", "attention.indexer.top_k"),
     *("attention.output_lora_rank", "attention.output_group_count", "ssm.time_step_rank", "ssm.dt_b_c_rms"),
+    *("attention.indexer.block_size", "attention.indexer.local_blocks", "attention.indexer.kpool"),
+    *("attention.indexer.kpool_select_tail",),
 }
 """Other keys under the groups that bear on position or the cache, read in their own way or known not to matter."""
 
@@ -81,6 +86,11 @@ DEEPSEEK = ("deepseek2", "deepseek2-ocr", "deepseek32", "glm-dsa", "mistral4")
 
 REORDERED = frozenset({"llama", "deci", "mistral3", "llama-embed", "smollm3", "granite", "granitemoe", "internlm2", "arcee"})
 """Architectures whose converter reorders query and key rows, so that the file says interleaved where the model said half."""
+
+INDEXED = frozenset({"deepseek32", "glm-dsa", "hy_v4", "dots3note", "glm5-next", "minimax-m3", "qwen4exp"})
+"""Architectures with a cache for a sparse indexer."""
+SWITCHED = frozenset({"granite", "granitemoe", "granitehybrid", "graniteswitch"})
+"""Architectures that rotate nothing where rope.scaling.finetuned is false."""
 
 STANDS_STILL = 1e20
 """The converter writes 1e30 for pairs that do not turn."""
@@ -178,6 +188,8 @@ class _Translation:
         """The architecture's encoding, where one architecture holds models with several."""
         if self.name == "baichuan" and self.count("block_count") == 40:
             return "alibi"
+        if self.name in SWITCHED and self.raw("rope.scaling.finetuned") is False:
+            return "none"
         if self.name == "mpt" and "position_embd.weight" in self.header.tensors:
             return "learned"
         return self.rules.kind
@@ -194,24 +206,53 @@ class _Translation:
             return
         windowed = self._windowed(blocks, window)
         kinds = [self._kind(index, blocks, windowed[index], window) for index in range(blocks)]
+        if self.name == "graniteswitch":  # one layer more, of one head, chooses the adapter
+            kinds.append("full_attention/nope")
+            self.set("num_hidden_layers", blocks + 1, "derived", f"{self.key('block_count')} + 1: {self.origin}")
+            width, heads = self.count("embedding_length"), self.count("attention.head_count")
+            if width and heads and "head_dim" not in self.config:
+                self.set("head_dim", width // heads, "derived", f"{self.key('embedding_length')} / {heads} heads")
+            for name in ("attention.head_count", "attention.head_count_kv"):
+                heads = self.raw(name)
+                self.set(
+                    PLAIN_KEYS[name], [*(heads if isinstance(heads, list) else [heads] * blocks), 1], "file", self.key(name)
+                )
+        if self.name == "minimax-01":
+            self.copy("attention.key_length", "lightning_head_dim")
         self.set("layer_types", kinds, "family", self.origin)
 
     def _kind(self, index: int, blocks: int, windowed: bool, window: int | None) -> str:
         if self.rules.hybrid:
             return "hybrid"
         if period := self.rules.recurrent_but:
+            listed = self.raw("attention.recurrent_layers")
+            flag = listed[index] if isinstance(listed, list) and len(listed) > index else listed
             period = self.count("full_attention_interval") or period
-            return "full_attention" if (index + 1) % period == 0 else "linear_attention"
+            recurrent = bool(flag) if isinstance(flag, bool | int) else (index + 1) % period != 0
+            return "linear_attention" if recurrent else "indexed_attention" if self._indexed(index) else "full_attention"
         for name in ("attention.head_count", "attention.head_count_kv"):
             heads = self.raw(name)
             if (heads[index] if isinstance(heads, list) and len(heads) > index else heads) == 0:
                 recurrence = "linear_attention" if self.raw("shortconv.l_cache") is None else "conv"
                 return "no_attention" if self._is_idle(index) else recurrence
         windows = self.rules.windows
-        kind = "full_attention"
+        kind = "indexed_attention" if self._indexed(index) else "full_attention"
         if windowed and windows is not None:
             kind = "chunked_attention" if windows.shape == "chunked" else "sliding_attention"
         return f"{kind}/nope" if self._unrotated(index, windowed, window) else kind
+
+    def _indexed(self, index: int) -> bool:
+        """Whether a layer keeps the keys of a sparse indexer: all, those that the file lists, or all but the dense ones."""
+        if self.name not in INDEXED or not self.count("attention.indexer.key_length"):
+            return False
+        if self.name == "minimax-m3":
+            return index >= (self.count("leading_dense_block_count") or 0)
+        if self.name == "hy_v4" and not self.count("attention.indexer.top_k"):
+            return False
+        listed = None if self.name == "deepseek32" else self.raw("attention.indexer.types")
+        if self.name == "glm-dsa" and listed is None and (self.count("context_length") or 0) >= 2**20:
+            return index < 3 or index % 4 == 2  # what llama.cpp assumes of GLM 5.2
+        return not isinstance(listed, list) or len(listed) <= index or bool(listed[index])
 
     def _is_idle(self, index: int) -> bool:
         """Whether a layer without key-value heads is no recurrence either but a feed-forward layer."""
@@ -223,6 +264,9 @@ class _Translation:
         rule = self.rules.nope
         if self.rules.windows is not None and window is None:  # no windows in this file: everything rotates
             return False
+        if rule == "listed":
+            pattern = self.raw("attention.rope_pattern")
+            return isinstance(pattern, list) and len(pattern) > index and not pattern[index]
         if rule == "full":
             leading = self.count("leading_dense_block_count") if self.name == "cohere2moe" else None
             return not windowed and index >= (leading or 0)  # Cohere 2 MoE's leading dense layers turn all the same
@@ -234,7 +278,7 @@ class _Translation:
         """The window of the layers that have one, in keys; None where no layer can."""
         windows, stated = self.rules.windows, self.raw("attention.sliding_window")
         if windows is None:
-            if stated:
+            if stated and self.name != "deepseek4":
                 self.findings.note(
                     "window-not-applied",
                     "info",
@@ -249,9 +293,12 @@ class _Translation:
         if stated is not None:
             if stated == 0:
                 return None
+            if windows.fixed:
+                self.set(target, windows.keys, "family", f"{self.origin}, whatever the file says")
+                return windows.keys
             self.copy("attention.sliding_window", target)
             return self.count("attention.sliding_window")
-        if windows.keys:
+        if windows.keys and not (windows.fixed and windows.shape == "causal"):  # SmallThinker: none without the key
             self.set(target, windows.keys, "family", f"{self.origin}: its window")
             return windows.keys
         return None
@@ -320,6 +367,7 @@ class _Translation:
         if self.name != "deepseek4" or ratios is None:
             return
         self.copy("attention.compress_ratios", "compress_ratios")
+        self.copy("attention.sliding_window", "sliding_window")
         self.copy("rope.dimension_count", "qk_rope_head_dim")
         self.config.pop("layer_types", None)
 

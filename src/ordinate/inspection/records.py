@@ -415,6 +415,7 @@ class CacheGroup:
         keys: how many of those numbers belong to keys; the others belong to values.
         state_known: whether the size of the state is known.
         state_numbers: the state itself, for programs that keep it otherwise.
+        indices: which layers of the stack, where each is its own.
     """
 
     layers: int
@@ -425,6 +426,7 @@ class CacheGroup:
     keys: int = 0
     state_known: bool = True
     state_numbers: State | None = None
+    indices: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ and the nine architectures from cohere2moe to talkie, were compared with the cop
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -20,11 +20,16 @@ from ordinate.inspection.reader.rotary import NO_ROTATION, RotaryRule, rope
 from ordinate.inspection.reader.row_types import Family, LayerGroup, Reader, Stack
 from ordinate.inspection.reader.score_encodings import alibi, buckets
 from ordinate.inspection.reader.section import Section
-from ordinate.inspection.records import State, Value
+from ordinate.inspection.records import Attention, State, Value
 
 __all__ = ["ARCHITECTURES", "Architecture", "Windows", "family_of_file"]
 
+HeadReader = Callable[[Section, str, Value], Attention]
 Kind = Literal["rope", "mrope", "learned", "alibi", "t5-bucket", "none", "unknown"]
+
+
+NEVER = 10**6
+"""A period longer than any model: no layer closes it."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +40,7 @@ class Windows:
         period: every period-th layer sees everything, the others a window; 0 where the file lists them.
         full_first: the unwindowed layer opens its period instead of closing it.
         keys: the window where the file has no key for it; 0 without one.
+        fixed: whether it is `keys` also where the file has a key that is not 0.
         shape: "causal" (the last n keys), "symmetric" (n/2 on either side), "chunked" (the own block of n tokens).
         scaled: whether windowed layers get the scaling of frequencies too.
         base: the windowed layers' base where the file has no rope.freq_base_swa; 0 for the base of the others.
@@ -44,6 +50,7 @@ class Windows:
     period: int
     full_first: bool = False
     keys: int = 0
+    fixed: bool = False
     shape: Literal["causal", "symmetric", "chunked"] = "causal"
     scaled: bool = True
     base: float = 0.0
@@ -58,8 +65,9 @@ class Architecture:
         kind: how layers encode position.
         layout: the pairs that turn in the file's weights; "" where nothing turns.
         windows: which layers have a window; None for none.
-        nope: which layers have no encoding: "" none, "full" those without a window, "last of 4" and "first of 4" by index.
-        recurrent_but: 4 means that every 4th layer attends and the others are recurrent, unless the file has an interval.
+        nope: which layers have no encoding: "" none, "full" those without a window, "last of 4" and "first of 4" by index,
+            "listed" those that attention.rope_pattern says.
+        recurrent_but: 4 means that every 4th layer attends and the others are recurrent, unless the file says otherwise.
         causal: False where llama.cpp makes no cache: encoders, diffusion models, drafts that read their target's.
         hybrid: whether each layer keeps a recurrent state beside keys and values.
     """
@@ -67,7 +75,7 @@ class Architecture:
     kind: Kind
     layout: Literal["half", "interleaved", ""] = ""
     windows: Windows | None = None
-    nope: Literal["", "full", "last of 4", "first of 4"] = ""
+    nope: Literal["", "full", "last of 4", "first of 4", "listed"] = ""
     recurrent_but: int = 0
     causal: bool = True
     hybrid: bool = False
@@ -96,13 +104,21 @@ ARCHITECTURES: dict[str, Architecture] = {
         "half",
         "falcon  grok dbrx     stablelm bitnet qwen qwen2 qwen2moe  "
         "qwen3 qwen3moe   olmoe phi2 phi3 phimoe plamo plamo2 gemma starcoder2 openelm gptneox codeshell orion "
-        "nemotron exaone minicpm3 bailingmoe2 dots1 hunyuan-moe hunyuan-dense jais2 lfm2 lfm2moe seed_oss grovemoe apertus "
+        "nemotron exaone minicpm3 bailingmoe2 dots1 hunyuan-moe hunyuan-dense jais2 lfm2moe seed_oss grovemoe apertus "
         "minimax-m2 cogvlm pangu-embedded glm4moe hunyuan_vl",
     ),
-    **_uncached("interleaved", "neo-bert llama-embed llada"),
+    **_uncached("interleaved", "neo-bert llada"),
+    "llama-embed": Architecture("rope", "interleaved"),
     **_uncached("half", "jina-bert-v3 nomic-bert nomic-bert-moe eurobert dream llada-moe rnd1 dflash"),
     "falcon-h1": Architecture("rope", "half", hybrid=True),
-    **_rope("half", "hy_v3 talkie"),
+    **_rope("half", "hy_v3 talkie hrm_text minimax-m3"),
+    **_rope("interleaved", "pockettts graniteswitch bailingmoe3 hy_v4"),
+    "minimax-01": Architecture("rope", "half", recurrent_but=8),
+    "dots3note": Architecture("rope", "interleaved", Windows(0)),
+    "granite_swa": Architecture("rope", "interleaved", Windows(0), nope="listed"),
+    "muse-glimmer": Architecture("rope", "interleaved", Windows(4), nope="full"),
+    "maple": Architecture("rope", "half", Windows(0), nope="full"),
+    "spark2_5": Architecture("rope", "half", Windows(0)),
     "cohere2moe": Architecture("rope", "interleaved", Windows(4, full_first=True), nope="full"),
     "deepseek4": Architecture("rope", "interleaved"),
     "gemma4-assistant": Architecture("rope", "half", Windows(0, scaled=False, base=10000.0), causal=False),
@@ -115,13 +131,15 @@ ARCHITECTURES: dict[str, Architecture] = {
     "jina-bert-v2": Architecture("alibi", causal=False),
     "t5": Architecture("t5-bucket"),
     "t5encoder": Architecture("t5-bucket", causal=False),
-    **_plain("none", "mamba mamba2 jamba rwkv6 rwkv6qwen2 rwkv7 arwkv7 nemotron_h nemotron_h_moe kimi-linear"),
+    **_plain("none", "jamba nemotron_h nemotron_h_moe kimi-linear kimi-k3 glm5-next"),
+    **dict.fromkeys(["mamba", "mamba2", "rwkv6", "rwkv6qwen2", "rwkv7", "arwkv7"], Architecture("none", recurrent_but=NEVER)),
+    "lfm2": Architecture("rope", "half", Windows(NEVER)),
     **_plain("unknown", "clip wavtokenizer-dec gptj"),
-    "llama4": Architecture("rope", "interleaved", Windows(4, keys=8192, shape="chunked"), nope="last of 4"),
+    "llama4": Architecture("rope", "interleaved", Windows(4, keys=8192, fixed=True, shape="chunked"), nope="last of 4"),
     "cohere2": Architecture("rope", "interleaved", Windows(4), nope="full"),
     "smollm3": Architecture("rope", "interleaved", nope="last of 4"),
     "afmoe": Architecture("rope", "half", Windows(4), nope="last of 4"),
-    "smallthinker": Architecture("rope", "half", Windows(4, full_first=True), nope="first of 4"),
+    "smallthinker": Architecture("rope", "half", Windows(4, full_first=True, keys=4096, fixed=True), nope="first of 4"),
     "exaone4": Architecture("rope", "half", Windows(4, keys=4096, only_with_layers=64), nope="full"),
     "exaone-moe": Architecture("rope", "half", Windows(4, keys=128), nope="full"),
     "gemma2": Architecture("rope", "half", Windows(2, keys=4096)),
@@ -141,12 +159,16 @@ ARCHITECTURES: dict[str, Architecture] = {
     "paddleocr": Architecture("mrope", "half"),
     "qwen3vl": Architecture("mrope", "half"),
     "qwen3vlmoe": Architecture("mrope", "half"),
+    "qwen3tts": Architecture("mrope", "half"),
+    "qwen4exp": Architecture("mrope", "half", recurrent_but=4),
 }
 
-INTERLEAVED_AXES = frozenset({"qwen3vl", "qwen3vlmoe", "qwen35", "qwen35moe"})
+INTERLEAVED_AXES = frozenset({"qwen3vl", "qwen3vlmoe", "qwen35", "qwen35moe", "qwen3tts", "qwen4exp"})
 """LLAMA_ROPE_TYPE_IMROPE: the axes take turns along one schedule of frequencies instead of having a section each."""
 
 HALF_PRECISION = Value(2, "assumed", "llama.cpp keeps float16 unless --cache-type-k and --cache-type-v say otherwise")
+INDEXER_KEYS = {"glm5-next": 3, "minimax-m3": 0}
+"""How many keys an indexer keeps of a token, where it is not one: pooled ones keep three, 0 stands for one a key-value head."""
 DEEPSEEK = ("deepseek2", "deepseek2-ocr", "deepseek32", "glm-dsa", "mistral4")
 
 
@@ -180,11 +202,10 @@ def family_of_file(name: str, rules: Architecture, kind: str, config: Mapping[st
         row = LATENT["deepseek_v4"]
         defaults = {"rope_theta": 10000.0, "compress_rope_theta": 160000.0}
         return replace(row, origin=origin, defaults=defaults, cached_bytes=HALF_PRECISION, state_bytes=4)
-    heads = latent(indexer="index_head_dim" in config) if "kv_lora_rank" in config else multi_head()
-    heads = heads_by_window if windows is not None and "kv_lora_rank" not in config else heads
+    heads = latent() if "kv_lora_rank" in config else heads_by_window if windows is not None else multi_head()
     stack = Stack(
         (_reader(kind, rule, symmetric=not rules.causal or name == "jina-bert-v2"),),
-        attention=heads,
+        attention=_with_indexer(heads, INDEXER_KEYS.get(name, 1)),
         causal=rules.causal and config.get("attention_causal") is not False,
         state=_state,
         temperature=_temperature,
@@ -196,6 +217,23 @@ def family_of_file(name: str, rules: Architecture, kind: str, config: Mapping[st
         layers = ("num_decoder_layers", "num_hidden_layers")
         stacks = encoder, replace(stack, readers=(_reader(kind, rule, symmetric=False),), name="decoder", layers=layers)
     return Family(stacks, defaults=defaults, origin=origin, cached_bytes=HALF_PRECISION, state_bytes=4)
+
+
+def _with_indexer(heads: HeadReader, keys: int) -> HeadReader:
+    """Layers with a sparse indexer keep its keys too; those with a window may keep a smaller latent (dots3)."""
+
+    def read(section: Section, kind: str, hidden_size: Value) -> Attention:
+        if kind.startswith("sliding") and section.has("swa_kv_lora_rank"):
+            section = replace(section, raw={**section.raw, "kv_lora_rank": section.raw["swa_kv_lora_rank"]})
+        attention, width = heads(section, kind, hidden_size), section.width("index_head_dim")
+        if not kind.startswith("indexed_attention") or not width.known or not attention.cached_width.known:
+            return attention
+        count = keys or attention.num_kv_heads.value or 1
+        numbers = attention.cached_width.value + count * width.value
+        formula = f"{attention.cached_width.detail} + {count} indexer keys of {width.value}"
+        return replace(attention, cached_width=Value(numbers, "derived", formula))
+
+    return read
 
 
 def _reader(kind: str, rule: RotaryRule, *, symmetric: bool) -> Reader:
@@ -238,6 +276,9 @@ def _state(section: Section, kind: str, hidden_size: Value) -> State | str:
         shifts = section.integer("token_shift_count").value or 2  # llama.cpp's default
         width = hidden_size.value * (head.value + shifts)
         return State(width, 0, f"embedding_length x ({head.detail} + {shifts} token shifts)")
+    head, heads = section.width("lightning_head_dim"), section.width("num_attention_heads")
+    if head.known and heads.known:  # MiniMax 01
+        return State(0, heads.value * head.value**2, f"{heads.value} heads x {head.value} x {head.value}")
     kernel, head, heads = section.width("ssm_conv_kernel"), section.width("kda_head_dim"), section.width("num_attention_heads")
     if head.known and heads.known:
         inner, columns = heads.value * head.value, (kernel.value or 4) - 1

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-__all__ = ["CACHE_TYPES", "ENGINES", "LAYOUTS", "Engine", "KeptLayers", "cache_bytes", "cross_bytes"]
+__all__ = ["CACHE_TYPES", "ENGINES", "LAYOUTS", "Engine", "KeptLayers", "cache_bytes", "cross_bytes", "mask_cells"]
 
 Engine = Literal["transformers", "vllm", "llama.cpp"]
 ENGINES: tuple[Engine, ...] = ("transformers", "vllm", "llama.cpp")
@@ -52,6 +52,8 @@ LAYOUTS: Mapping[Engine, tuple[str, ...]] = {
 
 MICRO_BATCH = 512
 """Tokens that llama.cpp computes at once by default (`--ubatch-size`)."""
+LOGICAL_BATCH = 2048
+"""Tokens that llama.cpp takes at once by default (`--batch-size`), in micro-batches."""
 VLLM_BATCH = 8192
 """Tokens that vLLM schedules at once by default (`--max-num-batched-tokens`)."""
 CELLS, PAGE = 256, 16
@@ -70,6 +72,7 @@ class KeptLayers:
         window: keys that a query sees at most; None for all.
         state: bytes that each keeps for a sequence whatever its length.
         stated: whether the size of the state is known.
+        ratio: tokens that one entry stands for (DeepSeek-V4's compressed caches).
     """
 
     name: str
@@ -79,6 +82,7 @@ class KeptLayers:
     window: int | None
     state: int
     stated: bool = True
+    ratio: int = 1
 
 
 def _padded(number: int, multiple: int) -> int:
@@ -135,6 +139,18 @@ def cache_bytes(
     return result
 
 
+def mask_cells(kept: Sequence[KeptLayers], context: int, sequences: int, batch: int, layout: str) -> int:
+    """Cells that llama.cpp's masks have for each token that is computed: one mask for all layers with a window, one without."""
+    cells = {
+        layers.window is None: _unified(layers, context, sequences, batch)
+        if layout == "unified"
+        else _tokens(layers, "llama.cpp", context, batch, layout)
+        for layers in kept
+        if layers.keys or layers.values
+    }
+    return sum(cells.values())
+
+
 def cross_bytes(layers: KeptLayers, engine: Engine, tokens: int, sequences: int, width: Fraction) -> tuple[int, str]:
     """Bytes and formula of the keys and values that a decoder keeps of its encoder's `tokens`.
 
@@ -156,7 +172,7 @@ def _unified(layers: KeptLayers, context: int, sequences: int, batch: int) -> in
 
 def _tokens(layers: KeptLayers, engine: Engine, context: int, batch: int, layout: str) -> int:
     if engine == "llama.cpp":
-        cells = _padded(context, CELLS)
+        cells = _padded(-(-context // layers.ratio), CELLS)
         return cells if layers.window is None else min(cells, _padded(min(cells, layers.window + batch), CELLS))
     if layers.window is None:
         return context

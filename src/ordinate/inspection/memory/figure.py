@@ -35,7 +35,9 @@ def draw_memory(estimate: MemoryEstimate, limit: int | None = None) -> Figure:
     for item in estimate.items:
         if item.size:
             width = item.size / unit
-            axes.barh(0, width, left=start, color=COLOURS[item.group], edgecolor="white", label=item.name)
+            axes.barh(
+                0, width, left=start, color=COLOURS[item.group], edgecolor="white", label=f"{item.name} {item.place}".strip()
+            )
             start += width
     if limit is not None:
         axes.axvline(

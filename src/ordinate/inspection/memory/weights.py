@@ -9,15 +9,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ordinate.errors import DataError, MissingDataError
+from ordinate.errors import ArgumentError, DataError, MissingDataError
 from ordinate.inspection.files import Document, read_document
 from ordinate.inspection.gguf_header import Header
 
-__all__ = ["GGML_TYPES", "Weights", "weights_beside"]
+__all__ = ["GGML_TYPES", "HOST", "Places", "Weights", "mapped_places", "split_places", "weights_beside"]
 
 INDEX, SINGLE = "model.safetensors.index.json", "model.safetensors"
 HEADER_LIMIT = 100 * 2**20  # what the format itself allows
@@ -90,6 +90,7 @@ class Weights:
         by_group: bytes by part of the model, where the names of tensors tell it.
         files: how many files hold them.
         tied: whether the output reads the embedding's table, so that it counts once.
+        tensors: bytes of every tensor.
     """
 
     total: int
@@ -98,6 +99,12 @@ class Weights:
     by_group: Mapping[str, int]
     files: int
     tied: bool
+    tensors: Mapping[str, int] = field(default_factory=dict, repr=False)
+
+    @property
+    def layers(self) -> int:
+        """How many layers the names of tensors count."""
+        return max((layer for name in self.tensors if (layer := _layer_of(name)) is not None), default=-1) + 1
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON types."""
@@ -109,6 +116,73 @@ class Weights:
             "files": self.files,
             "tied": self.tied,
         }
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where a model's parts lie, when not all of it is on one device.
+
+    Args:
+        sizes: bytes of weights by place: "GPU", "GPU 1", "CPU", "disk".
+        layers: the place of each layer, and so of its cache.
+        work: where logits and activations are.
+    """
+
+    sizes: Mapping[str, int]
+    layers: Mapping[int, str]
+    work: str
+
+
+HOST = ("CPU", "disk")
+"""Places that are no accelerator's memory."""
+
+
+def split_places(weights: Weights, gpu_layers: int, cpu_moe: int) -> Places:
+    """llama.cpp's division: the last layers on the GPU (`--gpu-layers`), experts of the first on the CPU (`--n-cpu-moe`).
+
+    Input embeddings stay on the CPU; the output counts as one layer more, the first that moves, and where it reads the
+    embedding's table, that is copied (src/llama-model.cpp and src/llama-model-loader.cpp, read at commit 0c1e570).
+    """
+    count = weights.layers
+    first = max(count + 1 - gpu_layers, 0)
+    sizes = dict.fromkeys(("GPU", "CPU"), 0)
+    for name, size in weights.tensors.items():
+        group, layer = _group_of(name), _layer_of(name)
+        if layer is None:
+            host = first > count or group == "embedding" or re.match(r"per_layer_token_embd|position_embd|token_types", name)
+        else:
+            host = layer < first or (group == "experts" and layer < cpu_moe)
+        sizes["CPU" if host else "GPU"] += size
+    if weights.tied and first <= count:
+        sizes["GPU"] += weights.by_group.get("embedding", 0)
+    places = {layer: "CPU" if layer < first else "GPU" for layer in range(count)}
+    return Places(sizes, places, "GPU" if gpu_layers else "CPU")
+
+
+def mapped_places(weights: Weights, device_map: Mapping[str, Any]) -> Places:
+    """As a map of modules to devices says (transformers' `model.hf_device_map`): the longest name that fits decides.
+
+    Raises:
+        ArgumentError: a tensor that no entry covers.
+    """
+    names = {name: _place(device) for name, device in device_map.items()}
+    sizes: dict[str, int] = {}
+    layers: dict[int, str] = {}
+    for name, size in weights.tensors.items():
+        parts = name.split(".")
+        module = next((key for n in range(len(parts), -1, -1) if (key := ".".join(parts[:n])) in names), None)
+        if module is None:
+            raise ArgumentError("device_map", expected="a device for each module", got=f"none for {name}")
+        sizes[names[module]] = sizes.get(names[module], 0) + size
+        layer = _layer_of(name)
+        if layer is not None:
+            layers.setdefault(layer, names[module])
+    return Places(sizes, layers, next((place for place in names.values() if place not in HOST), "CPU"))
+
+
+def _place(device: Any) -> str:
+    text = str(device).lower().removeprefix("cuda:").removeprefix("xpu:")
+    return f"GPU {text}" if text.isdigit() else {"cpu": "CPU", "disk": "disk", "cuda": "GPU 0"}.get(text, text)
 
 
 def weights_beside(document: Document) -> Weights | None:
@@ -155,9 +229,7 @@ def _sharded(index: Path) -> Weights:
 
 
 def _sum(paths: list[Path]) -> Weights:
-    by_type: dict[str, int] = {}
-    by_group: dict[str, int] = {}
-    names: set[str] = set()
+    tensors: dict[str, tuple[str, int]] = {}
     numbers = 0
     for path in paths:
         for name, kind, shape in _safetensors(path):
@@ -167,24 +239,39 @@ def _sum(paths: list[Path]) -> Weights:
             bits = 4 if kind == "F4" else 6 if kind.startswith("F6") else SAFETENSORS_BYTES.get(kind, 0) * 8
             if not bits:
                 raise DataError(str(path), expected="tensors of a known type", got=f"{name} of type {kind}")
-            size = -(-elements * bits // 8)
-            by_type[kind] = by_type.get(kind, 0) + size
-            group = _group_of(name)
-            by_group[group] = by_group.get(group, 0) + size
+            tensors[name] = kind, -(-elements * bits // 8)
             numbers += elements
-            names.add(name)
-    tied = any("embed" in name for name in names) and not any("lm_head" in name or name.startswith("output.") for name in names)
-    return Weights(sum(by_type.values()), numbers, by_type, by_group, len(paths), tied)
+    return _weights(tensors, numbers, len(paths))
+
+
+def _weights(tensors: Mapping[str, tuple[str, int]], numbers: int, files: int) -> Weights:
+    """The sums over tensors of a type and so many bytes."""
+    by_type: dict[str, int] = {}
+    by_group: dict[str, int] = {}
+    for name, (kind, size) in tensors.items():
+        group = _group_of(name)
+        by_type[kind] = by_type.get(kind, 0) + size
+        by_group[group] = by_group.get(group, 0) + size
+    tied = "embedding" in by_group and "output" not in by_group
+    sizes = {name: size for name, (_, size) in tensors.items()}
+    return Weights(sum(sizes.values()), numbers, by_type, by_group, files, tied, sizes)
 
 
 def _group_of(name: str) -> str:
-    if "lm_head" in name:
+    """The part of a model that a tensor belongs to, by its name in safetensors or GGUF files."""
+    if "lm_head" in name or re.match(r"output\.|embed_out\.", name):
         return "output"
-    if re.search(r"embed_tokens|word_embeddings|\bwte\b|tok_embeddings|embeddings\.word", name):
+    if re.search(r"embed_tokens|embed_in\b|word_embeddings|\bwte\b|tok_embeddings|token_embd\b|embeddings\.word", name):
         return "embedding"
-    if ".experts." in name:
+    if ".experts." in name or "exps." in name:
         return "experts"
-    return "layers" if re.search(r"\.\d+\.", name) else "other"
+    return "layers" if _layer_of(name) is not None else "other"
+
+
+def _layer_of(name: str) -> int | None:
+    """The number of the layer that a tensor belongs to; None outside of layers."""
+    found = re.search(r"\.(\d{1,6})\.", name)
+    return None if found is None else int(found[1])
 
 
 def _safetensors(path: Path) -> Iterator[tuple[str, str, list[int]]]:
@@ -210,22 +297,16 @@ def _safetensors(path: Path) -> Iterator[tuple[str, str, list[int]]]:
 
 def _gguf(header: Header, path: Path | None) -> Weights | None:
     headers = [header, *_other_parts(header, path)]
-    by_type: dict[str, int] = {}
-    by_group: dict[str, int] = {}
+    tensors: dict[str, tuple[str, int]] = {}
     numbers = 0
     for part in headers:
-        for (group, kind), elements in part.elements.items():
+        for key, (kind, elements) in part.sizes.items():
             if kind not in GGML_TYPES:
                 raise DataError(str(path), expected="tensors of a known ggml type", got=f"type {kind}")
             name, block, size = GGML_TYPES[kind]
-            total = -(-elements // block) * size
-            by_type[name] = by_type.get(name, 0) + total
-            by_group[group] = by_group.get(group, 0) + total
+            tensors[key] = name, -(-elements // block) * size
             numbers += elements
-    if not numbers:
-        return None
-    tied = "embedding" in by_group and "output" not in by_group
-    return Weights(sum(by_type.values()), numbers, by_type, by_group, len(headers), tied)
+    return _weights(tensors, numbers, len(headers)) if numbers else None
 
 
 def _other_parts(header: Header, path: Path | None) -> list[Header]:

@@ -334,6 +334,7 @@ def cache_of(layers: Sequence[LayerKind], width: Value, claimed: Value) -> Cache
             _key_numbers(layer.attention),
             layer.attention.state_bytes.known,
             layer.state,
+            layer.indices,
         )
         for layer in layers
     )
