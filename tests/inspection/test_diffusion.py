@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import json
 import math
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ordinate.errors import DataError, MissingDataError
 from ordinate.inspection import inspect_config
 from ordinate.inspection.families.diffusion import DIFFUSION
 
@@ -45,7 +48,14 @@ PUBLISHED: list[tuple[str, dict[str, Any], tuple[Any, ...]]] = [
     ("PixArtTransformer2DModel", {}, ("sinusoidal", None, None, None, 16, 1152, 28)),
     ("SanaTransformer2DModel", {"interpolation_scale": None}, ("none", None, None, None, 70, 2240, 20)),
     ("AuraFlowTransformer2DModel", {}, ("learned", None, None, None, 12, 3072, 36)),
-    ("LTXVideoTransformer3DModel", {}, ("rope3d", None, None, None, 32, 2048, 28)),
+    ("LTXVideoTransformer3DModel", {}, ("rope3d", "interleaved", None, 1e4, 32, 2048, 28)),
+    ("AllegroTransformer3DModel", {}, ("rope3d", "half", [16, 16, 16], 1e4, 24, 2304, 32)),
+    ("Kandinsky6Transformer3DModel", {}, ("rope3d", "interleaved", [16, 24, 24], 1e4, 32, 4096, 60)),
+    ("MiniMaxH3Transformer3DModel", {}, ("rope3d", "half", [16, 16, 16], 1e4, 56, 5376, 50)),
+    ("Ideogram4Transformer2DModel", {"mrope_section": [24, 20, 20]}, ("rope3d", "half", None, 5e6, 18, 4608, 34)),
+    ("AceStepTransformer1DModel", {}, ("rope", "half", None, 1e6, 16, 2048, 24)),
+    ("LongCatAudioDiTTransformer", {}, ("rope", "half", None, 1e5, 24, 1536, 24)),
+    ("PriorTransformer", {}, ("learned", None, None, None, 32, 2048, 20)),
     ("MochiTransformer3DModel", {}, ("rope3d", None, None, None, 24, 3072, 48)),
 ]  # fmt: skip
 
@@ -143,3 +153,47 @@ def test_tables_of_rotation_are_those_of_diffusers(module: str, kind: str, argum
     assert ours is not None
     assert made.freqs_cos[1, ::2].tolist() == pytest.approx([math.cos(f) for f in ours], rel=1e-6)
     assert made.freqs_sin[1, ::2].tolist() == pytest.approx([math.sin(f) for f in ours], rel=1e-5, abs=1e-7)
+
+
+@pytest.mark.slow
+def test_frequencies_that_the_code_writes_out_are_those_of_diffusers() -> None:
+    pytest.importorskip("diffusers")
+    torch = pytest.importorskip("torch")
+
+    def ours(name: str, **settings: Any) -> list[float]:
+        turn = inspect_config({"_class_name": name, **settings}).layers[0].rotation
+        assert turn is not None
+        return list(turn.inverse_frequencies() or ())
+
+    cosmos = importlib.import_module("diffusers.models.transformers.transformer_cosmos")
+    cos, sin = cosmos.CosmosRotaryPosEmbed(128, rope_scale=(2.0, 1.0, 3.0))(torch.zeros(1, 1, 2, 4, 4))
+    turned = torch.atan2(sin, cos)[-1, :64].tolist()  # frame, row and column 1
+    assert ours("CosmosTransformer3DModel", rope_scale=[2.0, 1.0, 3.0]) == pytest.approx(turned, rel=1e-5)
+    ltx = importlib.import_module("diffusers.models.transformers.transformer_ltx")
+    made = ltx.LTXVideoRotaryPosEmbed(2048)
+    cos, sin = made(torch.zeros(1, 1, 2048), video_coords=torch.tensor([[[20 * 0.5001], [2048 * 0.5001], [2048 * 0.5001]]]))
+    frequencies = ours("LTXVideoTransformer3DModel")
+    angles = [0.0002 * frequency for frequency in frequencies]  # the fraction .5001 is the coordinate .0002
+    assert [math.sin(angle) for angle in angles[:900]] == pytest.approx(sin[0, 0, ::2].tolist()[:900], abs=2e-3)
+    embeddings = importlib.import_module("diffusers.models.embeddings")
+    parts = embeddings.get_3d_rotary_pos_embed_allegro(96, ((0, 0), (4, 4)), (4, 4), 4, (2.2, 2.0, 2.0))[:3]
+    turned = [angle for cos, sin in parts for angle in torch.atan2(sin, cos)[1, :16].tolist()]
+    assert ours("AllegroTransformer3DModel") == pytest.approx(turned, rel=1e-5)
+
+
+def test_a_pipeline_points_to_its_transformer_and_names_its_text_encoders(tmp_path: Path) -> None:
+    index = {"_class_name": "FluxPipeline", "scheduler": ["diffusers", "FlowMatchEulerDiscreteScheduler"]}
+    index |= {"text_encoder": ["transformers", "CLIPTextModel"], "text_encoder_2": ["transformers", "T5EncoderModel"]}
+    index |= {"transformer": ["diffusers", "FluxTransformer2DModel"], "image_encoder": [None, None]}
+    (tmp_path / "model_index.json").write_text(json.dumps(index))
+    with pytest.raises(MissingDataError, match="transformer"):
+        inspect_config(tmp_path)
+    (tmp_path / "transformer").mkdir()
+    (tmp_path / "transformer" / "config.json").write_text(json.dumps({"_class_name": "FluxTransformer2DModel", **FLUX}))
+    for source in (tmp_path, tmp_path / "model_index.json"):
+        read = inspect_config(source)
+        assert read.model_type.value == "FluxTransformer2DModel"
+        assert "text_encoder (CLIPTextModel), text_encoder_2 (T5EncoderModel)" in read.findings[-1].message
+    (tmp_path / "model_index.json").write_text(json.dumps({"_class_name": "OddPipeline", "vae": ["diffusers", "VAE"]}))
+    with pytest.raises(DataError, match="a pipeline with a part transformer"):
+        inspect_config(tmp_path)

@@ -14,7 +14,7 @@ import re
 import stat
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -33,7 +33,8 @@ SIZE_LIMIT = 16 * 2**20
 DEPTH_LIMIT = 64
 """Levels of nesting that are accepted; configs in use have up to 6."""
 
-_CONFIG_NAME, _GGUF = "config.json", b"GGUF"
+_CONFIG_NAME, _PIPELINE_NAME, _GGUF = "config.json", "model_index.json", b"GGUF"
+_DENOISERS = ("transformer", "unet", "prior", "decoder")
 # patterns are compiled where they are used: most files need neither, and compiling them delays every start
 _HUB_ID = r"(?P<repository>[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?)(@(?P<revision>[\w./-]+))?"
 # a number that is none matters where position reads it; Mamba's time_step_limit is infinite by design
@@ -52,6 +53,7 @@ class Document:
         config: the dictionary of a JSON config; None for GGUF.
         text: the JSON as it stood, for an editor that keeps its shape; "" for GGUF.
         header: the header of a GGUF file; None for JSON.
+        pipeline: of a pipeline of diffusers its class, the part that was read, and "name (class)" of its text encoders.
     """
 
     name: str
@@ -59,6 +61,7 @@ class Document:
     config: dict[str, Any] | None = None
     text: str = ""
     header: Header | None = None
+    pipeline: tuple[str, str, tuple[str, ...]] | None = None
 
 
 def read_document(source: str | os.PathLike[str]) -> Document:
@@ -67,7 +70,8 @@ def read_document(source: str | os.PathLike[str]) -> Document:
     Args:
         source: a JSON or GGUF file, a directory that holds a config.json (or one GGUF file), "-" for standard input, or the
             id of a model on the Hugging Face hub ("owner/name", "owner/name@revision"), which needs the extra `hub`. The hub
-            is only asked where no such file exists; HF_HUB_OFFLINE, HF_ENDPOINT and the local cache are honoured.
+            is only asked where no such file exists; HF_HUB_OFFLINE, HF_ENDPOINT and the local cache are honoured. Of a
+            pipeline of diffusers (model_index.json) the config of its transformer is read.
 
     Raises:
         MissingDataError: nothing there, a directory without a config, no right to read, a model the hub does not give.
@@ -86,7 +90,7 @@ def read_document(source: str | os.PathLike[str]) -> Document:
     try:
         path = _locate(Path(name)) or _fetch(name)
         with path.open("rb") as stream:
-            return _parse_stream(stream, name, path)
+            return _part_of_pipeline(_parse_stream(stream, name, path))
     except OrdinateError:
         raise
     except (OSError, ValueError) as error:  # no right to look, a loop of links, a NUL in the name
@@ -124,9 +128,9 @@ def _locate(path: Path) -> Path | None:
         return None
     if not stat.S_ISDIR(mode):
         return path
-    config = path / _CONFIG_NAME
-    if config.exists() or config.is_symlink():
-        return config
+    for config in (path / _CONFIG_NAME, path / _PIPELINE_NAME):
+        if config.exists() or config.is_symlink():
+            return config
     inside = sorted(entry.name for entry in path.iterdir())
     containers = [entry for entry in inside if entry.endswith(".gguf")]
     if len(containers) == 1:
@@ -144,6 +148,20 @@ def _locate(path: Path) -> Path | None:
         got=entries,
         hint="name the file itself",
     )
+
+
+def _part_of_pipeline(document: Document) -> Document:
+    """What a pipeline's index points to; any other document as it is."""
+    config, path = document.config or {}, document.path
+    if path is None or path.name != _PIPELINE_NAME or "_class_name" not in config:
+        return document
+    classes = {key: value[1] for key, value in config.items() if isinstance(value, list) and len(value) == 2 and value[1]}
+    name = next((part for part in _DENOISERS if part in classes), None)
+    if name is None:
+        raise DataError(document.name, expected=f"a pipeline with a part {' or '.join(_DENOISERS)}", got=f"{sorted(classes)}")
+    encoders = tuple(f"{key} ({classes[key]})" for key in classes if key.startswith("text_encoder"))
+    part = read_document(path.parent / name)
+    return replace(part, name=document.name, pipeline=(str(config["_class_name"]), name, encoders))
 
 
 def _unreadable(name: str, error: Exception) -> MissingDataError:

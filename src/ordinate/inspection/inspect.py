@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from ordinate.errors import ArgumentTypeError, DataError
@@ -78,7 +79,19 @@ def inspect_document(document: Document, *, name: str | None = None) -> Inspecti
     """
     if document.header is not None:
         return inspect_header(document.header, name or document.name)
-    return _inspect_mapping(document.config or {}, name or document.name)
+    inspection = _inspect_mapping(document.config or {}, name or document.name)
+    if document.pipeline is None:
+        return inspection
+    kind, part, encoders = document.pipeline
+    named = f"text encoders: {', '.join(encoders)}" if encoders else "it has no text encoder"
+    note = Finding(
+        "pipeline-part",
+        "info",
+        f"of {kind} the part {part} is read; {named}",
+        {"_class_name": kind},
+        "name a part's folder to read it",
+    )
+    return replace(inspection, findings=(*inspection.findings, note))
 
 
 def inspect_header(header: Header, name: str) -> Inspection:

@@ -111,6 +111,7 @@ class Rotation:
             "interleaved" over one schedule, "alternating" pairs of one schedule, or a "ladder each" (a schedule for each axis).
         sections: pairs of each axis, where the axes share one schedule or have schedules of different lengths.
         reversed_channels: True where the LAST `rotary_dim` channels of the head turn and the first ones stay.
+        written: the scaled frequencies, where the family's code computes them in a way of its own.
     """
 
     layout: Value
@@ -124,6 +125,7 @@ class Rotation:
     sharing: str = ""
     sections: Value | None = None
     reversed_channels: bool = False
+    written: tuple[float, ...] = ()
 
     @property
     def schedule_dim(self) -> int | None:
@@ -138,12 +140,14 @@ class Rotation:
 
         Where axes have schedules of different lengths (`sections`), theirs follow one another.
         """
+        if self.written:
+            return self.written
         scalable = self.scaling is not None or self.rule.value == "none"
         return self._frequencies(self.scaling, length) if scalable else None
 
     def unscaled_frequencies(self) -> tuple[float, ...] | None:
         """The same before scaling."""
-        return self._frequencies(None, None)
+        return self.written if self.written and self.rule.value == "none" else self._frequencies(None, None)
 
     def _frequencies(self, scaling: Scaling | None, length: int | None) -> tuple[float, ...] | None:
         dims = [self.schedule_dim]

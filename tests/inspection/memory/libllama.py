@@ -27,8 +27,9 @@ EVERY |= {"expert_count": 4, "expert_used_count": 2, "expert_feed_forward_length
 EVERY |= {"expert_shared_feed_forward_length": 64, "expert_shared_count": 1, "expert_weights_scale": 1.0, "logit_scale": 1.0}
 EVERY |= {"residual_scale": 1.0, "embedding_scale": 1.0, "interleave_moe_layer_step": 2}
 """Keys that every file here has, beneath its own."""
-MAMBA = {"ssm.conv_kernel": 4, "ssm.inner_size": 2 * WIDTH, "ssm.state_size": 16, "ssm.time_step_rank": 8, "ssm.group_count": 2}
-DELTA = {**MAMBA, "ssm.inner_size": 256, "ssm.state_size": 64, "ssm.time_step_rank": 4}
+MAMBA = {"ssm.conv_kernel": 4, "ssm.inner_size": 2 * WIDTH, "ssm.state_size": 16, "ssm.time_step_rank": 8}
+GROUPED = {**MAMBA, "ssm.group_count": 2}
+DELTA = {**GROUPED, "ssm.inner_size": 256, "ssm.state_size": 64, "ssm.time_step_rank": 4}
 ALTERNATE = {"attention.head_count_kv": [0, 2, 0, 2]}
 RWKV = {"time_mix_extra_dim": 32, "time_decay_extra_dim": 32, "wkv.head_size": 64}
 RWKV |= {"attention.head_count": 0, "attention.head_count_kv": 0}
@@ -69,13 +70,15 @@ PLAIN = """
 """
 """Architectures that need no further keys."""
 FURTHER: dict[str, dict[str, Any]] = {
-    "mamba mamba2 falcon-h1": MAMBA,
-    "jamba granitehybrid": {**MAMBA, **ALTERNATE},
+    "mamba": MAMBA,
+    "mamba2 falcon-h1": GROUPED,
+    "jamba": {**MAMBA, **ALTERNATE},
+    "granitehybrid": {**GROUPED, **ALTERNATE},
     "plamo2": {**MAMBA, **ALTERNATE, "ssm.group_count": 0},
-    "nemotron_h nemotron_h_moe": {**MAMBA, **ALTERNATE, "feed_forward_length": [0, 0, INNER, 0]},
+    "nemotron_h nemotron_h_moe": {**GROUPED, **ALTERNATE, "feed_forward_length": [0, 0, INNER, 0]},
     "qwen3next qwen35 qwen35moe": {**DELTA, **SECTIONS},
     "rwkv6 rwkv7": RWKV,
-    "rwkv6qwen2 arwkv7": {**RWKV, "token_shift_count": 1},
+    "arwkv7": {**RWKV, "token_shift_count": 1},
     "lfm2 lfm2moe": {**ALTERNATE, "shortconv.l_cache": 3},
     "kimi-linear bailingmoe3 kimi-k3": KIMI,
     "glm5-next": {
@@ -86,10 +89,9 @@ FURTHER: dict[str, dict[str, Any]] = {
         "attention.key_length": 128,
         "attention.indexer.kpool": 4,
     },
-    "apertus": {f"xielu.{name}": [0.5] * LAYERS for name in ("alpha_n", "alpha_p", "beta", "eps")},
     "dbrx": {"attention.clamp_kqv": 1.0},
     "grovemoe": GROUPS,
-    "minicpm3 plm": WHOLE_HEADS,
+    "minicpm3": WHOLE_HEADS,
     "t5": {**LONG, "attention.relative_buckets_count": 8},
     "olmoe dots1": LONG,
     "minimax-01": {**SHORT, "full_attention_interval": 2},

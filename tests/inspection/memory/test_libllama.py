@@ -19,8 +19,9 @@ BOUNDED = """
 """
 """Architectures whose buffer for computing the bounds hold; sparse indexers, capped scores and more streams take more."""
 UNMEASURED = """
-    bert clip deepseek2-ocr chameleon dflash dream eagle3 eurobert gemma4-assistant gptj gemma-embedding jina-bert-v2
-    jina-bert-v3 llada llada-moe modern-bert neo-bert nomic-bert nomic-bert-moe rnd1 t5encoder wavtokenizer-dec
+    apertus plm rwkv6qwen2 bert clip deepseek2-ocr chameleon dflash dream eagle3 eurobert gemma4-assistant gptj
+    gemma-embedding jina-bert-v2 jina-bert-v3 llada llada-moe modern-bert neo-bert nomic-bert nomic-bert-moe rnd1
+    t5encoder wavtokenizer-dec
 """
 """Encoders and diffusion models have no cache there; the others do not load from a header alone."""
 
@@ -42,6 +43,8 @@ def test_every_architecture_is_measured_or_named_here() -> None:
 def test_cache_and_state_are_what_libllama_allocates(
     name: str, settings: dict[str, Any], options: dict[str, Any], tmp_path: Path
 ) -> None:
+    if name == "t5" and "sequences" in options:
+        pytest.skip("llama.cpp runs one sequence of T5")
     pytest.importorskip("gguf")
     pytest.importorskip("llama_cpp")
     path = tmp_path / "model.gguf"
@@ -52,6 +55,7 @@ def test_cache_and_state_are_what_libllama_allocates(
     for kind, group in (("KV", "cache"), ("state", "state")):
         assert estimate.size_of(group) / 2**20 == pytest.approx(found[kind], abs=PRINTED * found["buffers"])
     working = {item.name: (item.size or 0) / 2**20 for item in estimate.items if item.group == "working memory"}
-    assert working.get("attention mask", 0) <= found["compute"]
+    if name != "llama-embed":  # which sees both sides, and is given no more tokens than its micro-batch
+        assert working.get("attention mask", 0) <= found["compute"]
     if name in BOUNDED.split():
         assert found["compute"] + found["output"] <= sum(working.values())

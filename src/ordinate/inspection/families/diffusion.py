@@ -7,6 +7,7 @@ frequency schedule of its own over its share of the head. They see all their tok
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -14,16 +15,17 @@ from typing import Any
 from ordinate.inspection.families.encoders import flagged, only_if
 from ordinate.inspection.reader.heads import multi_head
 from ordinate.inspection.reader.input_encodings import fixed, learned
+from ordinate.inspection.reader.layer_kinds import by_index
 from ordinate.inspection.reader.rotary import RotaryRule, rope, rope_by_axes
-from ordinate.inspection.reader.row_types import Family, LayerGroup, Reader, Stack
+from ordinate.inspection.reader.row_types import Family, LayerGroup, Pattern, Reader, Stack
 from ordinate.inspection.reader.section import Section
-from ordinate.inspection.records import Attention, Encoding, Value
+from ordinate.inspection.records import Attention, Encoding, Rotation, Value
 
 __all__ = ["DIFFUSION"]
 
 FRAMES, IMAGE = ("time", "height", "width"), ("height", "width")
 HEADS = multi_head(
-    ("num_attention_heads", "n_heads", "num_heads"),
+    ("num_attention_heads", "n_heads", "num_heads", "dit_heads"),
     ("num_key_value_heads", "num_key_value_attention_heads", "num_kv_heads", "n_kv_heads"),
     ("attention_head_dim", "head_dim"),
 )
@@ -33,12 +35,19 @@ SINES = fixed("sinusoidal", "input", "sines of height and width, half of the cha
 def _row(
     *readers: Reader,
     single: bool = False,
-    layers: tuple[str, ...] = ("num_layers", "n_layers", "depth", "num_mmdit_layers", "num_visual_blocks"),
+    layers: tuple[str, ...] = ("num_layers", "n_layers", "depth", "num_mmdit_layers", "num_visual_blocks", "dit_depth"),
     attention: Any = HEADS,
+    pattern: Pattern | None = None,
+    window_of: Callable[[int], int] = int,
     **defaults: Any,
 ) -> Family:
     """A stack of layers, and a second one where image and text share one stream (`num_single_layers`)."""
-    stack: dict[str, Any] = {"attention": attention, "hidden": ("hidden_size", "dim", "model_dim"), "claimed": ()}
+    stack: dict[str, Any] = {
+        "attention": attention,
+        "hidden": ("hidden_size", "dim", "model_dim", "embed_dim", "dit_dim"),
+        "claimed": (),
+    }
+    stack |= {"pattern": pattern, "window_of": window_of}
     stacks = [Stack(readers, "double stream" if single else "", layers=layers, **stack)]
     if single:
         stacks.append(Stack(readers, "single stream", layers=("num_single_layers", "num_single_dit_layers"), **stack))
@@ -73,10 +82,62 @@ def _stretched(reader: Reader) -> Reader:
         if encoding is None or encoding.rotation is None or scales.value in ([1, 1, 1], (1, 1, 1)):
             return encoding
         rule = Value("ntk", "family", f"{group.origin}: a factor for each axis")
-        rotation = replace(encoding.rotation, rule=rule, settings={"factors": scales})
-        return replace(encoding, rotation=rotation, spec=None, note="frequencies by axis follow from the factors")
+        written: list[float] = []
+        dims, factors = encoding.rotation.sections, scales.value
+        if dims is not None and dims.known and len(factors or ()) == len(dims.value) and all(factor > 0 for factor in factors):
+            for pairs, factor in zip(dims.value, factors, strict=True):
+                theta = 10000.0 * factor ** (pairs / (pairs - 1)) if pairs > 1 else 10000.0
+                written += [theta ** (-pair / pairs) for pair in range(pairs)]
+        rotation = replace(encoding.rotation, rule=rule, settings={"factors": scales}, written=tuple(written))
+        return replace(encoding, rotation=rotation, spec=None, note="each axis has a base of its own, by its factor")
 
     return read
+
+
+def _fractions(group: LayerGroup) -> Encoding | None:
+    """LTX: a sixth of the stream's channels has pi / 2 times a power of the base, for each of three axes in turn.
+
+    Positions are fractions of the trained size, from -1 to 1; channels that six does not divide come first and stay.
+    """
+    width, base = group.hidden_size.value, group.section.number("theta", "rope_theta", above=1).value or 10000.0
+    if not width or width < 12:
+        return LTX_NAMED(group)
+    steps = width // 6
+    powers = [math.pi / 2 * base ** (step / (steps - 1)) for step in range(steps)]
+    written = (0.0,) * (width % 6 // 2) + tuple(power for power in powers for _ in FRAMES)
+    made, stream = Value("interleaved", "family", group.origin), Value(width, "derived", "all channels of the stream")
+    rule = Value("none", "family", group.origin)
+    rotation = Rotation(made, stream, stream, Value(base, "family", group.origin), rule, axes=FRAMES, written=written)
+    note = "before heads are split; positions are fractions of the trained frames, height and width, from -1 to 1"
+    return Encoding(Value("rope3d", "family", group.origin), "queries and keys", rotation, note=note)
+
+
+def _in_turn(key: str) -> Reader:
+    """As Qwen3-VL: height and width take every third pair up to three times their section, time all others."""
+    plain = rope(RotaryRule("half", sections=False, axes=FRAMES, sharing="interleaved"))
+
+    def read(group: LayerGroup) -> Encoding | None:
+        encoding, sections = plain(group), group.section.numbers(key)
+        note = f"height and width have every third pair, {list(sections.value or ())[1:]} of them, time the others"
+        return None if encoding is None else replace(encoding, spec=None, note=note)
+
+    return read
+
+
+def _thirds(group: LayerGroup) -> Encoding | None:
+    """Allegro: a third of the head for each axis, turned in halves within it, at positions divided by a scale."""
+    encoding = _by_head("half", FRAMES, lambda head_dim: (head_dim // 3,) * 3)(group)
+    if encoding is None or encoding.rotation is None or encoding.rotation.sections is None:
+        return encoding
+    scales = [group.section.number(f"interpolation_scale_{axis}", above=0).value or 1.0 for axis in "thw"]
+    plain = encoding.rotation.unscaled_frequencies() or ()
+    pairs = len(plain) // 3
+    written = tuple(frequency / scales[index // pairs] for index, frequency in enumerate(plain)) if pairs else ()
+    settings = {"factors": Value(scales, "file" if group.section.has("interpolation_scale_h") else "family", group.origin)}
+    rule = Value("linear by axis", "family", f"{group.origin}: a factor for each axis")
+    layout = Value("half", "family", f"{group.origin}: within each axis's third of the head")
+    rotation = replace(encoding.rotation, layout=layout, rule=rule, settings=settings, written=written)
+    return replace(encoding, rotation=rotation, spec=None, note="halves within each axis's third of the head")
 
 
 def _heads_of_axes(section: Section, kind: str, hidden_size: Value) -> Attention:
@@ -113,7 +174,7 @@ COG_VIDEO = _row(
     **COG,
     use_rotary_positional_embeddings=False,
 )
-LTX = fixed(
+LTX_NAMED = fixed(
     "rope3d",
     "queries and keys",
     "fractions of time, height and width turn all channels of the stream, pair by pair, with pi / 2 times powers of the base",
@@ -250,15 +311,20 @@ ROWS: dict[str, Family] = {
         _by_head("interleaved", FRAMES, _by_eighths), num_attention_heads=48, attention_head_dim=64, num_layers=48
     ),
     "AllegroTransformer3DModel": _row(
-        fixed("rope3d", "queries and keys", "a third of the head for each of frame, height and width, halves within each"),
+        _thirds,
         num_attention_heads=24,
         attention_head_dim=96,
         num_layers=32,
+        interpolation_scale_t=2.2,
+        interpolation_scale_h=2.0,
+        interpolation_scale_w=2.0,
     ),
-    "LTXVideoTransformer3DModel": _row(LTX, num_attention_heads=32, attention_head_dim=64, num_layers=28),
-    "LTX2VideoTransformer3DModel": _row(LTX, num_attention_heads=32, attention_head_dim=128, num_layers=48),
+    "LTXVideoTransformer3DModel": _row(_fractions, num_attention_heads=32, attention_head_dim=64, num_layers=28),
+    "LTX2VideoTransformer3DModel": _row(LTX_NAMED, num_attention_heads=32, attention_head_dim=128, num_layers=48),
     "MochiTransformer3DModel": _row(
-        fixed("rope3d", "queries and keys", "frequencies of frame, height and width are learned for each head"),
+        fixed(
+            "rope3d", "queries and keys", "frequencies of each axis, head and pair are learned: they stand among the weights"
+        ),
         num_attention_heads=24,
         attention_head_dim=128,
         num_layers=48,
@@ -269,6 +335,85 @@ ROWS: dict[str, Family] = {
         model_dim=2048,
         num_visual_blocks=32,
         axes_dims=(16, 24, 24),
+    ),
+    "Kandinsky6Transformer3DModel": _row(
+        rope_by_axes("interleaved", FRAMES, sizes=("axes_dims",), fixed_base=10000.0),
+        attention=_heads_of_axes,
+        model_dim=4096,
+        num_visual_blocks=60,
+        axes_dims=(32, 48, 48),
+    ),
+    "AnyFlowFARTransformer3DModel": WAN_LIKE,
+    "WanAnimate2Transformer3DModel": _row(_by_head("interleaved", FRAMES, _by_sixths), dim=5120, num_heads=40, num_layers=40),
+    "MiniMaxH3Transformer3DModel": _row(
+        rope_by_axes("half", FRAMES, split=lambda head_dim: (32, 32, 32)),
+        num_attention_heads=56,
+        attention_head_dim=128,
+        hidden_size=5376,
+        num_layers=50,
+        rope_theta=10000.0,
+    ),
+    "MiniMaxMusic3Transformer1DModel": _row(
+        rope(RotaryRule("half", count=("rotary_dim",), fixed_base=10000.0)),
+        num_layers=36,
+        num_attention_heads=32,
+        attention_head_dim=64,
+        rotary_dim=32,
+    ),
+    "ErnieImageTransformer2DModel": _row(
+        fixed("rope3d", "queries and keys", "each frequency stands twice in a row, and halves turn: a pair gets two angles"),
+        hidden_size=3072,
+        num_attention_heads=24,
+        num_layers=24,
+        rope_theta=256,
+        rope_axes_dim=(32, 48, 48),
+    ),
+    "Ideogram4Transformer2DModel": _row(
+        _in_turn("mrope_section"),
+        num_layers=34,
+        attention_head_dim=256,
+        num_attention_heads=18,
+        rope_theta=5_000_000,
+        mrope_section=(24, 20, 20),
+    ),
+    "Cosmos3OmniTransformer": _row(
+        _in_turn("rope_axes_dim"),
+        layers=("num_hidden_layers",),
+        head_dim=128,
+        hidden_size=4096,
+        num_attention_heads=32,
+        num_hidden_layers=36,
+        num_key_value_heads=8,
+        rope_theta=5000000.0,
+        rope_axes_dim=(24, 20, 20),
+    ),
+    "AceStepTransformer1DModel": _row(
+        rope(RotaryRule("half")),
+        layers=("num_hidden_layers",),
+        pattern=by_index(lambda index, count: "full_attention" if index % 2 else "sliding_attention"),
+        window_of=lambda keys: 2 * keys + 1,
+        hidden_size=2048,
+        num_hidden_layers=24,
+        num_attention_heads=16,
+        num_key_value_heads=8,
+        head_dim=128,
+        rope_theta=1000000.0,
+        sliding_window=128,
+    ),
+    "LongCatAudioDiTTransformer": _row(rope(RotaryRule("half", fixed_base=100000.0)), dit_dim=1536, dit_depth=24, dit_heads=24),
+    "StableAudio3DiTModel": _row(
+        rope(RotaryRule("half", share=0.5, fixed_base=10000.0)), embed_dim=1536, depth=24, num_heads=24
+    ),
+    "PriorTransformer": _row(
+        learned("num_embeddings"), num_attention_heads=32, attention_head_dim=64, num_layers=20, num_embeddings=77
+    ),
+    "LuminaNextDiT2DModel": _row(
+        fixed(
+            "rope2d", "queries and keys", "half of the head for each of height and width, with factors that the pipeline picks"
+        ),
+        hidden_size=2304,
+        num_layers=32,
+        num_attention_heads=32,
     ),
     "StableAudioDiTModel": _row(
         rope(RotaryRule("half", share=0.5, fixed_base=10000.0)),

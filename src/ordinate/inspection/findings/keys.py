@@ -56,7 +56,7 @@ NAMES = """
     axes_dim_rope rope_axes_dim rope_dim rope_dim_list rope_max_seq_len pos_embed_seq_len rope_scale rope_base
     pos_embed_max_size extra_pos_embed_type use_rotary_positional_embeddings use_learned_positional_embeddings
     time_position_encoding_type pos_embed_max_pos audio_pos_embed_max_pos rope_double_precision rope_type
-    orig_max_position_embeddings rope_local_theta
+    orig_max_position_embeddings rope_local_theta mrope_section
     use_keyframes_abs_pos_embedding rope_temporal_skip_len time_theta rope_freq_dim use_layer3d_rope theta
 """
 KNOWN = frozenset(NAMES.split())

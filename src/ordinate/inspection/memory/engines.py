@@ -119,12 +119,12 @@ def cache_bytes(
             if pages is not None:
                 tokens = _vllm_tokens(layers, context, batch, pages.tokens(per_token))
                 count = _padded(layers.layers, pages.group)
-            elif layout == "unified":
+            elif layout == "unified" and layers.ratio == 1:
                 tokens, count = _unified(layers, context, sequences, batch), layers.layers
             else:
                 tokens, count = _tokens(layers, engine, context, batch, layout), layers.layers
             each = f"{float(per_token):g} bytes"
-            streams, words = (1, "") if layout == "unified" else (sequences, f"{sequences} sequences x ")
+            streams, words = (1, "") if layout == "unified" and layers.ratio == 1 else (sequences, f"{sequences} sequences x ")
             size = int(count * streams * tokens * per_token)
             result[layers.name] = size, f"{count} layers x {words}{tokens:,} tokens x {each}"
         if layers.state:

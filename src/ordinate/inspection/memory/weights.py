@@ -19,7 +19,7 @@ from ordinate.inspection.gguf_header import Header
 
 __all__ = ["GGML_TYPES", "HOST", "Places", "Weights", "mapped_places", "split_places", "weights_beside"]
 
-INDEX, SINGLE = "model.safetensors.index.json", "model.safetensors"
+STEMS = ("model", "diffusion_pytorch_model")  # as transformers and diffusers call them
 HEADER_LIMIT = 100 * 2**20  # what the format itself allows
 
 SAFETENSORS_BYTES = {
@@ -200,11 +200,13 @@ def weights_beside(document: Document) -> Weights | None:
     if document.path is None:
         return None
     folder = document.path.parent
-    index = folder / INDEX
-    if index.is_file():
-        return _sharded(index)
-    single = folder / SINGLE
-    return _sum([single]) if single.is_file() else None
+    for stem in STEMS:
+        index, single = folder / f"{stem}.safetensors.index.json", folder / f"{stem}.safetensors"
+        if index.is_file():
+            return _sharded(index)
+        if single.is_file():
+            return _sum([single])
+    return None
 
 
 def _sharded(index: Path) -> Weights:
