@@ -57,5 +57,5 @@ def test_cache_and_state_are_what_libllama_allocates(
     working = {item.name: (item.size or 0) / 2**20 for item in estimate.items if item.group == "working memory"}
     if name != "llama-embed":  # which sees both sides, and is given no more tokens than its micro-batch
         assert working.get("attention mask", 0) <= found["compute"]
-    if name in BOUNDED.split():
+    if name in BOUNDED.split() and "n_ubatch" not in settings:  # small micro-batches leave copies of states on top
         assert found["compute"] + found["output"] <= sum(working.values())

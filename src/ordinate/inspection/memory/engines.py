@@ -73,6 +73,7 @@ class KeptLayers:
         state: bytes that each keeps for a sequence whatever its length.
         stated: whether the size of the state is known.
         ratio: tokens that one entry stands for (DeepSeek-V4's compressed caches).
+        apart: whether each sequence has its own cells, as many as all share, also where the cache is unified.
     """
 
     name: str
@@ -83,6 +84,7 @@ class KeptLayers:
     state: int
     stated: bool = True
     ratio: int = 1
+    apart: bool = False
 
 
 def _padded(number: int, multiple: int) -> int:
@@ -119,12 +121,14 @@ def cache_bytes(
             if pages is not None:
                 tokens = _vllm_tokens(layers, context, batch, pages.tokens(per_token))
                 count = _padded(layers.layers, pages.group)
-            elif layout == "unified" and layers.ratio == 1:
+            elif layout == "unified" and layers.apart:
+                tokens, count = _tokens(layers, engine, context * sequences, batch, layout), layers.layers
+            elif layout == "unified":
                 tokens, count = _unified(layers, context, sequences, batch), layers.layers
             else:
                 tokens, count = _tokens(layers, engine, context, batch, layout), layers.layers
             each = f"{float(per_token):g} bytes"
-            streams, words = (1, "") if layout == "unified" and layers.ratio == 1 else (sequences, f"{sequences} sequences x ")
+            streams, words = (1, "") if layout == "unified" and not layers.apart else (sequences, f"{sequences} sequences x ")
             size = int(count * streams * tokens * per_token)
             result[layers.name] = size, f"{count} layers x {words}{tokens:,} tokens x {each}"
         if layers.state:

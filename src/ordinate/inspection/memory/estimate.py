@@ -505,13 +505,13 @@ def _compressed(groups: Sequence[CacheGroup], plain: CacheGroup) -> list[KeptLay
     Half-made entries are kept in float32, values and scores (src/llama-kv-cache-dsv4.cpp, read at commit 0c1e570).
     """
     dim = plain.width
-    kept = [KeptLayers(plain.name, sum(group.layers for group in groups), dim, 0, plain.window, 0)]
+    kept = [KeptLayers(plain.name, sum(group.layers for group in groups), dim, 0, plain.window, 0, apart=True)]
     for group in groups:
         if group.name in COMPRESSED:
             ratio = COMPRESSED[group.name]
             width = group.width * ratio if ratio == 4 else dim
             open_entries = 2 * 2 * width * 2 * ratio if ratio == 4 else 2 * dim * ratio
-            kept.append(KeptLayers(group.name, group.layers, width, 0, None, 4 * open_entries, ratio=ratio))
+            kept.append(KeptLayers(group.name, group.layers, width, 0, None, 4 * open_entries, ratio=ratio, apart=True))
     return kept
 
 
