@@ -46,7 +46,7 @@ def test_parquet_is_the_same_as_csv(tmp_path):
     assert (one.weights != other.weights).nnz == 0
     assert one.ids.tolist() == other.ids.tolist() == [1, 2, 3]
     (tmp_path / "edges.parquet").write_bytes(b"PAR1 no")
-    with pytest.raises(DataError, match="a Parquet file"):
+    with pytest.raises(DataError, match="a whole table, got Parquet"):
         Connectome.from_edges(tmp_path / "edges.parquet")
 
 

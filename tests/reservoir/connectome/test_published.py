@@ -257,3 +257,87 @@ def test_signed_counts_are_accepted_where_asked(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="signed=True"):
         Connectome.from_edges(tmp_path / "e.csv")
     assert Connectome.from_edges(tmp_path / "e.csv", signed=True).weights[0, 1] == -4
+
+
+def test_signs_are_taken_from_rows_where_no_table_of_neurons_has_any(tmp_path: Path) -> None:
+    rows = f"{LARGE},{LARGE + 1},AL_L,3,ACH\n{LARGE},{LARGE + 1},AL_R,4,ACH\n{LARGE + 1},{LARGE},LH,5,GABA\n"
+    (tmp_path / "connections.csv").write_text(f"pre_root_id,post_root_id,neuropil,syn_count,nt_type\n{rows}")
+    brain = Connectome.flywire(tmp_path, signed=True, cache=False)
+    assert brain.weights.toarray().tolist() == [[0, 7], [-5, 0]]
+    assert any("each row names its transmitter (nt_type)" in line for line in brain.assumptions)
+    (tmp_path / "connections.csv").unlink()
+    likely = {"gaba_avg": [0.9, 0.1], "ach_avg": [0.05, 0.8], "glut_avg": [0.05, 0.1]}
+    edges = {"pre_pt_root_id": [LARGE, LARGE + 1], "post_pt_root_id": [LARGE + 1, LARGE], "syn_count": [2, 3]}
+    feather.write_feather(pa.table({**edges, **likely}), tmp_path / "proofread_connections_783.feather")
+    assert Connectome.flywire(tmp_path, signed=True, cache=False).weights.toarray().tolist() == [[0, -2], [3, 0]]
+
+
+def test_signs_without_any_transmitter_are_refused_and_other_bodies_transmitters_are_said(male: Path) -> None:
+    releases = {"body": [10, 77], "predicted_nt": ["gaba", "gaba"]}
+    feather.write_feather(pa.table(releases), male / "body-neurotransmitters-v1.feather")
+    brain = Connectome.male_cns(male, signed=True, cache=False)
+    assert brain.weights.data.min() == -5
+    assert any("1 of 2 rows of body-neurotransmitters-v1.feather are of no neuron here" in line for line in brain.assumptions)
+    (male / "body-neurotransmitters-v1.feather").unlink()
+    with pytest.raises(DataError, match="a transmitter to take signs from"):
+        Connectome.male_cns(male, signed=True, cache=False)
+
+
+def test_the_neurons_of_shius_model_are_those_of_its_list(tmp_path: Path) -> None:
+    table = {"Presynaptic_ID": [LARGE], "Postsynaptic_ID": [LARGE + 2], "Excitatory x Connectivity": [-4]}
+    parquet.write_table(pa.table(table), tmp_path / "Connectivity_783.parquet")
+    (tmp_path / "Completeness_783.csv").write_text(",Completed\n" + "".join(f"{LARGE + at},True\n" for at in range(4)))
+    brain = Connectome.flywire(tmp_path, cache=False)
+    assert brain.ids.tolist() == [LARGE + at for at in range(4)]
+    assert brain.weights[0, 2] == -4
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ("pre,post,count\n,2,3\n", "an id in every row, got 1 empty ones"),
+        ("pre,post,count\n7.2057594e+17,2,3\n", "whole and below 2.53 where it is kept as a float, got 7.2057594e"),
+        ("", "a header and rows, got an empty file"),
+    ],
+)
+def test_ids_that_lost_their_digits_and_empty_ones_are_refused(tmp_path: Path, rows: str, said: str) -> None:
+    (tmp_path / "edges.csv").write_text(rows)
+    with pytest.raises(DataError, match=said):
+        Connectome.from_edges(tmp_path / "edges.csv")
+
+
+def test_an_empty_id_of_parquet_does_not_turn_the_others_into_floats(tmp_path: Path) -> None:
+    table = pa.table({"pre": [LARGE, LARGE + 1], "post": [LARGE + 1, None], "count": [1, 2]})
+    parquet.write_table(table, tmp_path / "edges.parquet")
+    with pytest.raises(DataError, match="an id in every row, got 1 empty ones"):
+        Connectome.from_edges(tmp_path / "edges.parquet")
+    parquet.write_table(table.slice(0, 1), tmp_path / "edges.parquet")
+    assert Connectome.from_edges(tmp_path / "edges.parquet").ids.tolist() == [LARGE, LARGE + 1]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"Pre,POST,Count\n1,2,3\n",
+        b"pre post count\n1 2 3\n",
+        b"pre,post,count\n1.0,2.0,3.0\n",
+        gzip.compress(b"pre;post;count\n1;2;3\n"),
+    ],
+    ids=["capitals", "spaces", "floats", "gzip without the suffix"],
+)
+def test_odd_tables_of_edges_are_read(tmp_path: Path, text: bytes) -> None:
+    (tmp_path / "edges.csv").write_bytes(text)
+    brain = Connectome.from_edges(tmp_path / "edges.csv")
+    assert brain.ids.tolist() == [1, 2]
+    assert brain.weights[0, 1] == 3
+
+
+def test_pairs_that_make_no_edge_are_counted_in_words(tmp_path: Path) -> None:
+    (tmp_path / "edges.csv").write_text(",pre,post,count\n0,1,2,0\n1,2,3,1\n2,3,1,5\n")
+    feather.write_feather(pa.table({"pre": [1, 2, 3], "post": [2, 3, 1], "count": [0, 1, 5]}), tmp_path / "edges.feather")
+    for name in ("edges.csv", "edges.feather"):
+        brain = Connectome.from_edges(tmp_path / name, min_synapses=2)
+        assert brain.num_edges == 1
+        assert "1 pairs have a count of 0: no edge" in brain.assumptions
+        assert "1 pairs below the least number of synapses: left out" in brain.assumptions
+    assert any("(without a name)" in line for line in Connectome.from_edges(tmp_path / "edges.csv").assumptions)

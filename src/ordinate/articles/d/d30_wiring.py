@@ -102,14 +102,21 @@ def wiring(controls: Sequence[Control], brain: Brain) -> Measurement:
             if one.other in (*_KEEP_DEGREES, "past")
         ),
     ]
+    fair = "; ".join(
+        f"{_title(task)} {_mean(task, 'wiring'):.3g} against "
+        + ", ".join(
+            f"{one.other_mean:.3g} {one.other} ({one.verdict})" for of, one in rows if of is task and one.other in _KEEP_DEGREES
+        )
+        for task in controls
+    )
     totals = ", ".join(f"{word} in {number}" for word, number in count.items())
     return Measurement(
         checks=checks,
-        key_figure=brain.marked(f"of {len(rows)} comparisons: {totals}"),
+        key_figure=brain.marked(f"{fair}; of {len(rows)} comparisons: {totals}"),
         meaning={
             Verdict.REPRODUCED: f"On {' and '.join(better)} this wiring does better than any that keeps its degrees. {said}.",
-            Verdict.REFUTED: "Not different: on none of the three tasks does the wiring do better than others with the same "
-            f"degrees. {said}.",
+            Verdict.REFUTED: "On none of the three tasks does the wiring do better than every null that keeps its degrees. "
+            f"{_above_degrees(rows)}{said}.",
             Verdict.NOT_TESTABLE: f"A drawn connectome says nothing of a brain. {said}.",
         },
         inputs=f"{brain.description}; {memory.draws} draws of data, input weights and null models; in all "
@@ -137,6 +144,24 @@ def wiring(controls: Sequence[Control], brain: Brain) -> Measurement:
         ],
         figures=[picture(controls)],
         untested=() if brain.real else (("the larval connectome", "run with --full --data DIR, DIR with larval-drosophila"),),
+    )
+
+
+def _above_degrees(rows: Sequence[tuple[Control, Contrast]]) -> str:
+    """What degrees alone do not explain and degrees with kinds do, if there is such a task."""
+    verdicts = {(of.task, one.other): one.verdict for of, one in rows}
+    tasks = [_title(of) for of, one in rows if one.other == "rewired" and one.verdict == "wiring better"]
+    kept = [
+        task
+        for task in tasks
+        if all(verdicts.get((of.task, "modular")) == "not different" for of, _ in rows if _title(of) == task)
+    ]
+    if not kept:
+        return ""
+    return (
+        f"For {' and '.join(kept)} it does better than rewiring that keeps the degrees, and is not different from one that "
+        "also keeps how many edges run from each kind of neuron to each: as far as ten draws tell, which kind sends to which "
+        "is enough. "
     )
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -11,18 +12,19 @@ import numpy.typing as npt
 from ordinate.errors import DataError
 from ordinate.reservoir.connectome.transmitters import transmitter
 
-__all__ = ["ID_COLUMNS", "annotate"]
+__all__ = ["ID_COLUMNS", "TRANSMITTERS", "annotate", "as_ids", "listed", "places", "transmitters"]
 
 Table = Mapping[str, npt.NDArray[Any]]
 
 ID_COLUMNS = ("id", "neuron", "root_id", "bodyId", "pt_root_id", "body", "bodyid", "idx")
 _SIDE = ("side", "somaSide", "soma_side")
 _KIND = ("kind", "super_class", "superclass", "cell_type", "type")
-_TRANSMITTER = ("consensus_nt", "predicted_nt", "nt_type", "top_nt", "nt")
+TRANSMITTERS = ("consensus_nt", "predicted_nt", "nt_type", "top_nt", "nt")
 _LABELS = (
     "superclass", "super_class", "class", "subclass", "sub_class", "type", "cell_type", "primary_type", "hemilineage",
     "itoleeHemilineage", "trumanHemilineage", "nerve", "entryNerve", "exitNerve", "flow", "group", "somaNeuromere", "status",
 )  # fmt: skip
+_FLOAT = re.compile(r"[+-]?\d+(\.0*|(\.\d*)?[eE][+-]?\d+)")
 _SIDES = {"l": "left", "left": "left", "lhs": "left", "r": "right", "right": "right", "rhs": "right"}
 _NO_SIDE = {"", "unknown", "nan", "none", "na"}
 
@@ -48,7 +50,9 @@ def annotate(table: Table, source: str, *, kinds: str | None = None, id_column: 
     ):
         if column not in table:
             raise DataError(source, expected=wanted, got=f"columns {', '.join(table)}", hint="name it")
-    ids = as_ids(table[str(name)])
+    ids = as_ids(table[str(name)], source)
+    if not ids.size:
+        raise DataError(source, expected="at least one neuron", got="a header alone", hint="fetch it again")
     distinct, times = np.unique(ids, return_counts=True)
     if distinct.size != ids.size:
         most = int(np.argmax(times))
@@ -75,11 +79,11 @@ def annotate(table: Table, source: str, *, kinds: str | None = None, id_column: 
         words = table["mate"].astype(str)
         has = ~np.isin(words, ("", "-1", "nan", "None"))
         fields["mate"] = np.full(ids.size, -1)
-        fields["mate"][has] = places(as_ids(words[has]), ids, source)
-    releases = next((word for word in _TRANSMITTER if word in table), None)
+        fields["mate"][has] = places(as_ids(words[has], source), ids, source)
+    releases = next((word for word in TRANSMITTERS if word in table), None)
     columns: dict[str, npt.NDArray[Any]] = {}
     if releases is not None:
-        used |= {word for word in _TRANSMITTER if word in table}
+        used |= {word for word in TRANSMITTERS if word in table}
         columns["nt"] = transmitters(table)
     columns |= {word: table[word].astype(str) for word in _LABELS if word in table}
     used |= set(columns)
@@ -88,7 +92,7 @@ def annotate(table: Table, source: str, *, kinds: str | None = None, id_column: 
         used.add("labels")
     unused = [word for word in table if word not in used]
     if unused:
-        said.append(f"columns of {source} that are not used: {', '.join(unused)}")
+        said.append(f"columns of {source} that are not used: {listed(unused)}")
     fields["assumptions"] = tuple(said)
     return fields
 
@@ -96,21 +100,48 @@ def annotate(table: Table, source: str, *, kinds: str | None = None, id_column: 
 def transmitters(table: Table) -> npt.NDArray[np.str_]:
     """The transmitter of each neuron: the first of the columns of a table that names one."""
     result = np.full(len(next(iter(table.values()))), "", dtype="U32")
-    for word in reversed([word for word in _TRANSMITTER if word in table]):
+    for word in reversed([word for word in TRANSMITTERS if word in table]):
         named = np.array([transmitter(one) for one in table[word]], dtype="U32")
         result = np.where(named != "", named, result)
     return result
 
 
-def as_ids(column: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Whole numbers where all are, exactly, also past 2^53; words otherwise."""
+def listed(columns: Iterable[str]) -> str:
+    """Names of columns in a sentence, also of one without."""
+    return ", ".join(name or "(without a name)" for name in columns)
+
+
+def as_ids(column: npt.NDArray[Any], source: str) -> npt.NDArray[Any]:
+    """Whole numbers where all are, exactly, also past 2^53; words otherwise.
+
+    Raises:
+        DataError: an empty id, or one that was kept as a float and has lost its last digits.
+    """
     if column.dtype.kind in "iu":
         return column if column.dtype == np.uint64 and column.size and column.max() > 2**63 - 1 else column.astype(np.int64)
-    words = column.astype(str)
+    if column.dtype.kind == "f":
+        exact = np.isfinite(column) & (column == np.floor(column)) & (np.abs(column) < 2**53)
+        if not exact.all():
+            bad = column[~exact][0]
+            raise DataError(
+                source, expected="an id in every row, whole and below 2^53 where it is kept as a float", got=repr(float(bad)),
+                hint="keep ids as integers or text",
+            )  # fmt: skip
+        return column.astype(np.int64)
+    words = np.char.strip(column.astype(str))
+    if (words == "").any():
+        raise DataError(source, expected="an id in every row", got=f"{int((words == '').sum()):,} empty ones", hint="mend them")
     try:
         return np.array([int(word) for word in words], dtype=np.int64) if words.size else words
     except (ValueError, OverflowError):
-        return words
+        pass
+    if any(_FLOAT.fullmatch(word) for word in words):
+        try:
+            numbers = words.astype(np.float64)
+        except ValueError:
+            return words
+        return as_ids(numbers, source)
+    return words
 
 
 def places(wanted: npt.NDArray[Any], ids: npt.NDArray[Any], source: str) -> npt.NDArray[np.int64]:

@@ -21,8 +21,17 @@ from scipy import sparse
 
 from ordinate.arguments import check_choice, check_flag, check_number
 from ordinate.errors import DataError, MissingDataError, MissingExtraError
-from ordinate.reservoir.connectome.annotations import ID_COLUMNS, annotate, as_ids, places
-from ordinate.reservoir.connectome.streaming import accumulate, column_names, delimiter_of, distinct_ids, read_table, table_kind
+from ordinate.reservoir.connectome.annotations import ID_COLUMNS, annotate, as_ids, listed, places
+from ordinate.reservoir.connectome.streaming import (
+    accumulate,
+    column_names,
+    delimiter_of,
+    distinct_ids,
+    left_out,
+    opened,
+    read_table,
+    table_kind,
+)
 
 __all__ = ["DUPLICATES", "graph_fields", "read_columns", "read_edges", "table_fields"]
 
@@ -123,7 +132,7 @@ def table_fields(
     """The fields of a connectome from a table of edges in memory; the arguments are those of `read_edges`."""
     chosen = [_column(table, pre, _PRE, "pre", source), _column(table, post, _POST, "post", source)]
     counted = _column(table, count, _COUNT, "count", source, needed=count is not None)
-    senders, receivers = (as_ids(table[str(column)]) for column in chosen)
+    senders, receivers = (as_ids(table[str(column)], source) for column in chosen)
     counts = np.ones(len(senders), dtype=np.int64) if counted is None else _counts(table[counted], source, signed)
     if not len(senders):
         raise DataError(source, expected="at least one edge", got="a header alone", hint="fetch it again")
@@ -150,9 +159,11 @@ def table_fields(
         said.append(f"{keys.size - distinct.size:,} rows repeat a pair: their counts are added")
     unused = [column for column in table if column not in (*chosen, counted)]
     if unused:
-        said.append(f"columns of {Path(source).name} that are not used: {', '.join(unused)}")
+        said.append(f"columns of {Path(source).name} that are not used: {listed(unused)}")
     weights = sparse.csr_array(sparse.coo_array((counts, (rows, columns)), shape=(ids.size, ids.size)))
-    return {"weights": strong_enough(weights, min_synapses), **fields, "assumptions": tuple(said), "name": name}
+    strong = strong_enough(weights, min_synapses)
+    said += left_out(int((weights.data == 0).sum()), int(np.count_nonzero(weights.data) - np.count_nonzero(strong.data)))
+    return {"weights": strong, **fields, "assumptions": tuple(said), "name": name}
 
 
 def strong_enough(weights: Any, min_synapses: float, *, always: bool = False) -> sparse.csr_array:
@@ -168,7 +179,7 @@ def graph_fields(graph: Any, *, count: str | None = None) -> dict[str, Any]:
     usual names that every edge has, or 1 an edge.
     """
     nodes = list(graph.nodes(data=True))
-    ids = as_ids(np.array([str(node) for node, _ in nodes]))
+    ids = as_ids(np.array([str(node) for node, _ in nodes]), "the graph")
     names = sorted({name for _, values in nodes for name in values})
     table = {name: np.array([str(values.get(name, "")) for _, values in nodes]) for name in names if name not in ID_COLUMNS}
     fields = annotate({"id": ids, **table}, "the graph")
@@ -242,7 +253,7 @@ def _of_matrix(
 ) -> dict[str, Any]:
     """The fields of a connectome from a matrix and the names of its rows."""
     weights, names = matrix
-    fields: dict[str, Any] = {} if names is None else {"ids": as_ids(np.array(names))}
+    fields: dict[str, Any] = {} if names is None else {"ids": as_ids(np.array(names), str(place))}
     if neurons is not None:
         known = annotate(read_columns(Path(neurons)), str(neurons), kinds=kinds)
         if names is not None and not np.array_equal(known["ids"].astype(str), fields["ids"].astype(str)):
@@ -297,7 +308,7 @@ def _streamed(
     said = (*fields.pop("assumptions", ()), *edges.sentences())
     unused = [column for column in header if column not in (pre, post, count)]
     if unused:
-        said = (*said, f"columns of {place.name} that are not used: {', '.join(unused)}")
+        said = (*said, f"columns of {place.name} that are not used: {listed(unused)}")
     return {"weights": edges.weights, **fields, "assumptions": said, "name": name or place.name}
 
 
@@ -315,20 +326,8 @@ def read_columns(place: Path) -> Mapping[str, Column]:
             got="no such file",
             hint="check the path",
         )
-    if table_kind(place) == "feather" or place.stat().st_size > _LARGE:
+    if table_kind(place) in ("feather", "parquet") or place.stat().st_size > _LARGE:
         return read_table(place)
-    if place.suffix == ".parquet":
-        try:
-            from pyarrow import parquet
-        except ImportError:
-            raise MissingExtraError(
-                "path", expected="the package pyarrow, for Parquet files", got="not installed", hint="pip install pyarrow"
-            ) from None
-        try:
-            content = parquet.read_table(place)
-        except Exception as problem:  # whatever pyarrow raises about a damaged file
-            raise DataError(str(place), expected="a Parquet file", got=str(problem), hint="fetch it again") from problem
-        return {column: content[column].to_numpy() for column in content.column_names}
     rows = _rows(place)
     if not rows:
         raise DataError(str(place), expected="a header and rows", got="an empty file", hint="fetch it again")
@@ -345,11 +344,7 @@ def read_columns(place: Path) -> Mapping[str, Column]:
 def _rows(place: Path) -> list[list[str]]:
     """The rows of a small table of text that hold anything."""
     try:
-        with (
-            gzip.open(place, "rt", newline="", encoding="utf-8-sig")
-            if place.suffix == ".gz"
-            else place.open(newline="", encoding="utf-8-sig") as lines
-        ):
+        with opened(place) as lines:
             first = lines.readline()
             return [row for row in csv.reader(itertools.chain([first], lines), delimiter=delimiter_of(first)) if row]
     except (gzip.BadGzipFile, EOFError, zlib.error, UnicodeDecodeError) as problem:
@@ -360,7 +355,8 @@ def _column(
     table: Mapping[str, Column], named: str | None, usual: tuple[str, ...], what: str, source: str, *, needed: bool = True
 ) -> str | None:
     """The name of the column that is meant."""
-    column = named if named is not None else next((word for word in usual if word in table), None)
+    spelt = {word.lower(): word for word in reversed(list(table))}
+    column = named if named is not None else next((spelt[word.lower()] for word in usual if word.lower() in spelt), None)
     if column in table:
         return column
     if not needed:

@@ -7,7 +7,7 @@ takes seconds. Nothing is dropped without a sentence in `assumptions`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from ordinate.arguments import check_choice, check_flag, check_number
 from ordinate.errors import ArgumentError, DataError, MissingDataError
-from ordinate.reservoir.connectome.annotations import annotate, as_ids, places, transmitters
+from ordinate.reservoir.connectome.annotations import TRANSMITTERS, annotate, as_ids, listed, places, transmitters
 from ordinate.reservoir.connectome.cache import Fields, cached
 from ordinate.reservoir.connectome.streaming import accumulate, column_names, distinct_ids, read_table
 from ordinate.reservoir.connectome.transmitters import transmitter_signs
@@ -77,7 +77,8 @@ def read_male_cns(
             )
             table = {name: column[chosen] for name, column in table.items()}
         if releases is not None:
-            table |= _joined(read_table(releases), "body", as_ids(table["bodyId"]), ("predicted_nt", "consensus_nt"))
+            ids = as_ids(table["bodyId"], files[1].name)
+            table |= _joined(releases, "body", ids, said, ("predicted_nt", "consensus_nt"))
         fields = annotate(table, files[1].name, kinds=kinds, id_column="bodyId")
         if "mate" not in fields and "type" in table and "side" in fields:
             fields["mate"] = _homologs(table["type"].astype(str), fields["side"])
@@ -108,9 +109,11 @@ def read_flywire(
         directory: a folder with one table of edges: Codex's `connections*.csv[.gz]` (`pre_root_id, post_root_id, neuropil,
             syn_count, nt_type`), Zenodo's `*connections*.feather` (`pre_pt_root_id, post_pt_root_id, neuropil, syn_count`), or
             Shiu's `*onnectivity*.parquet` (`Presynaptic_ID, Postsynaptic_ID, Excitatory x Connectivity`); and, if there,
-            Codex's `classification*.csv[.gz]` (`root_id, super_class, class, side`) and `neurons*.csv[.gz]` (`nt_type`).
+            Codex's `classification*.csv[.gz]` (`root_id, super_class, class, side`) and `neurons*.csv[.gz]` (`nt_type`); or
+            Shiu's `Completeness*.csv`, a list of neurons alone.
         kinds: the column that `kind` is taken from; "super_class" by default.
-        signed: give counts the sign of the transmitter; by default only where the file has signs itself.
+        signed: give counts the sign of the neuron's transmitter, or where no table of neurons has one of that which the row
+            names (`nt_type`, or the largest of `gaba_avg`, `ach_avg`, ...); by default only where the file has signs itself.
         others: as in `read_male_cns`.
         min_synapses: pairs with fewer are left out, after neuropils are added.
         duplicates: a pair listed twice, as by neuropil: "sum" adds the counts, "error" refuses.
@@ -138,6 +141,7 @@ def read_flywire(
             hint="download one from codex.flywire.ai or Zenodo",
         )
     tables = [_file(folder, pattern, needed=False) for pattern in ("classification*.csv*", "neurons*.csv*")]
+    complete = _file(folder, "*ompleteness*.csv*", needed=False)
     _check(bool(signed), min_synapses, duplicates)
 
     def read() -> Fields:
@@ -152,12 +156,14 @@ def read_flywire(
         for file in tables:
             if file is None:
                 continue
-            other = read_table(file)
             if not table:
-                table = other
+                table = read_table(file)
             else:
-                missing = [name for name in other if name not in table]
-                table |= _joined(other, "root_id", as_ids(table["root_id"]), tuple(missing))
+                missing = [name for name in column_names(file) if name not in table]
+                table |= _joined(file, "root_id", as_ids(table["root_id"], str(tables[0])), said, missing)
+        if not table and complete is not None:
+            table = {"root_id": read_table(complete)[column_names(complete)[0]]}
+            said.append(f"neurons are those of {complete.name}: neither sides nor kinds")
         if table:
             fields = annotate(table, "the tables of neurons", kinds=kinds, id_column="root_id")
         else:
@@ -169,7 +175,7 @@ def read_flywire(
             duplicates, own_signs=own_signs,
         )  # fmt: skip
 
-    names = [file.name for file in (edges, *tables) if file is not None]
+    names = [file.name for file in (edges, *tables, complete) if file is not None]
     form = _form("flywire", kinds, signed, others, min_synapses, duplicates)
     return cached(folder, read, tables=names, folder=cache, form=form)
 
@@ -191,22 +197,27 @@ def _edges(
     missing = [column for column in columns if column not in column_names(path)]
     if missing:
         raise DataError(str(path), expected=f"the column {missing[0]}", got=f"columns {', '.join(column_names(path))}")
-    edges = accumulate(path, *columns, fields["ids"], signed=own_signs, min_synapses=min_synapses)
+    by_row, columns_read = None, columns
+    if signed and not any(name in table for name in TRANSMITTERS):
+        by_row = _signs_by_row(path, others)
+        columns_read = (*columns, *by_row[0])
+        said.append(f"each row names its transmitter ({', '.join(by_row[0])}); {transmitter_signs((), others=others)[1]}")
+    edges = accumulate(path, *columns, fields["ids"], signed=own_signs, min_synapses=min_synapses, row_signs=by_row)
     if edges.repeated and duplicates != "sum":
         raise DataError(
             str(path), expected="each pair once", got=f"{edges.repeated:,} rows that repeat one", hint='pass duplicates="sum"'
         )
     weights = edges.weights
-    if signed:
-        signs, sentence = transmitter_signs(transmitters(table).tolist() if table else [""] * weights.shape[0], others=others)
+    if signed and by_row is None:
+        signs, sentence = transmitter_signs(transmitters(table).tolist(), others=others)
         weights = weights.astype(np.int64 if weights.dtype.kind in "iu" else weights.dtype)
         weights.data *= np.repeat(signs, np.diff(weights.indptr)).astype(weights.dtype)
         said.append(sentence)
-    elif not own_signs:
+    elif not own_signs and by_row is None:
         said.append("all synapses excite: counts have no sign (signed=True takes it from transmitters)")
-    unused = [column for column in column_names(path) if column not in columns]
+    unused = [column for column in column_names(path) if column not in columns_read]
     if unused:
-        said.append(f"columns of {path.name} that are not used: {', '.join(unused)}")
+        said.append(f"columns of {path.name} that are not used: {listed(unused)}")
     assumptions = (*said, *fields.pop("assumptions"), *edges.sentences())
     count = weights.shape[0]
     blank = {
@@ -218,12 +229,39 @@ def _edges(
     return {**blank, **fields, "weights": weights, "name": name, "assumptions": assumptions}
 
 
+def _signs_by_row(path: Path, others: str) -> tuple[tuple[str, ...], Callable[[list[npt.NDArray[Any]]], npt.NDArray[np.int64]]]:
+    """The columns of a table of edges that name a transmitter, and the signs of rows from them."""
+    names = column_names(path)
+    if "nt_type" in names:
+
+        def by_name(columns: list[npt.NDArray[Any]]) -> npt.NDArray[np.int64]:
+            distinct, member = np.unique(columns[0], return_inverse=True)
+            return transmitter_signs(distinct.tolist(), others=others)[0][member]
+
+        return ("nt_type",), by_name
+    likely = tuple(name for name in names if name.endswith("_avg"))
+    if not likely:
+        raise DataError(
+            str(path), expected=f"a transmitter to take signs from: {', '.join(TRANSMITTERS)} of neurons, or nt_type of rows",
+            got="none", hint="leave signed away, or give signs by reservoir.signs",
+        )  # fmt: skip
+    signs, _ = transmitter_signs([name.removesuffix("_avg") for name in likely], others=others)
+    return likely, lambda columns: signs[np.argmax(np.stack(columns), axis=0)]
+
+
 def _joined(
-    other: dict[str, npt.NDArray[Any]], key: str, ids: npt.NDArray[Any], columns: Sequence[str]
+    path: Path, key: str, ids: npt.NDArray[Any], said: list[str], columns: Sequence[str]
 ) -> dict[str, npt.NDArray[Any]]:
     """Columns of another table in the order of these ids, "" where it lacks one."""
-    keys = as_ids(other[key])
+    other = read_table(path)
+    if key not in other:
+        raise DataError(str(path), expected=f"the column {key}", got=f"columns {listed(other)}")
+    keys = as_ids(other[key], str(path))
+    if keys.dtype.kind != ids.dtype.kind:
+        keys, ids = keys.astype(str), ids.astype(str)
     known = np.isin(keys, ids)
+    if not known.all():
+        said.append(f"{int((~known).sum()):,} of {keys.size:,} rows of {path.name} are of no neuron here: left out")
     at = places(keys[known], ids, key)
     result = {}
     for name in columns:
@@ -267,4 +305,4 @@ def _check(signed: bool, min_synapses: float, duplicates: str) -> None:
 
 
 def _form(name: str, *settings: Any) -> str:
-    return f"{name}-1-{sha256(repr(settings).encode()).hexdigest()[:12]}"
+    return f"{name}-2-{sha256(repr(settings).encode()).hexdigest()[:12]}"

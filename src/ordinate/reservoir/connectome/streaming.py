@@ -7,7 +7,7 @@ row costs some tens of nanoseconds, and only rows between neurons of the list ar
 from __future__ import annotations
 
 import gzip
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -52,12 +52,13 @@ def table_kind(path: Path) -> str:
 
 
 def delimiter_of(line: str) -> str:
-    """What separates the fields of a header: the most frequent of comma, tabulator and semicolon.
+    """What separates the fields of a header: the most frequent of comma, tabulator and semicolon, spaces where there is none.
 
     >>> delimiter_of("pre;post;count")
     ';'
     """
-    return max(",\t;", key=line.count)
+    separator = max(",\t;", key=line.count)
+    return separator if separator in line or " " not in line.strip() else " "
 
 
 def column_names(path: Path) -> list[str]:
@@ -71,6 +72,8 @@ def column_names(path: Path) -> list[str]:
         raise MissingDataError(str(path), expected="a table", got="no such file", hint="check the path")
     if table_kind(path) == "csv":
         header = _first_line(path)
+        if not header.strip():
+            raise DataError(str(path), expected="a header and rows", got="an empty file", hint="fetch it again")
         return [word.strip().strip('"') for word in header.split(delimiter_of(header))]
     with _damage(path):
         pyarrow = arrow()
@@ -111,7 +114,8 @@ class Accumulated:
         rows: of the table.
         outside: rows that name a neuron that is not in the list.
         outside_synapses: the counts of those.
-        weak: rows below the least number of synapses.
+        zeros: pairs whose counts add up to 0.
+        weak: pairs below the least number of synapses.
         repeated: rows whose pair stands in an earlier one.
     """
 
@@ -119,6 +123,7 @@ class Accumulated:
     rows: int
     outside: int
     outside_synapses: float
+    zeros: int
     weak: int
     repeated: int
 
@@ -130,8 +135,7 @@ class Accumulated:
                 f"{self.outside:,} of {self.rows:,} rows with {self.outside_synapses:,.0f} synapses "
                 "name a neuron that is not in the table of neurons: left out"
             )
-        if self.weak:
-            said.append(f"{self.weak:,} pairs below the least number of synapses: left out")
+        said += left_out(self.zeros, self.weak)
         if self.repeated:
             said.append(f"{self.repeated:,} rows repeat a pair: their counts are added")
         return tuple(said)
@@ -146,6 +150,7 @@ def accumulate(
     *,
     signed: bool = False,
     min_synapses: float = 1,
+    row_signs: tuple[Sequence[str], Callable[[list[npt.NDArray[Any]]], npt.NDArray[np.int64]]] | None = None,
 ) -> Accumulated:
     """Read a table of edges batch by batch into a sparse matrix.
 
@@ -156,6 +161,7 @@ def accumulate(
         ids: the neurons, distinct, in the order of the matrix.
         signed: accept negative counts.
         min_synapses: pairs with a smaller sum are left out.
+        row_signs: further columns, and a function from their values to a sign of each row.
 
     Raises:
         DataError: ids or counts that are missing, counts that are no numbers, negative ones unless `signed`.
@@ -165,7 +171,8 @@ def accumulate(
     places = pyarrow.array(ids if ids.dtype.kind in "iu" else ids.astype(str))
     rows, outside, outside_synapses = 0, 0, 0.0
     kept: list[tuple[npt.NDArray[Any], ...]] = []
-    for batch in _batches(path, [name for name in (pre, post, count) if name is not None]):
+    further, signs_of = row_signs or ((), None)
+    for batch in _batches(path, [name for name in (pre, post, count, *further) if name is not None]):
         where = []
         for name in (pre, post):
             column = batch[name]
@@ -174,6 +181,8 @@ def accumulate(
             place = compute.index_in(_cast(column, places.type, path, name), value_set=places)
             where.append(compute.fill_null(place, -1).to_numpy(zero_copy_only=False))
         counts = np.ones(len(batch), dtype=np.int64) if count is None else _counts(batch[count], path, rows, signed)
+        if signs_of is not None:
+            counts = counts * signs_of([_plain(batch[name]) for name in further])
         inside = (where[0] >= 0) & (where[1] >= 0)
         rows += len(batch)
         lost = len(batch) - int(inside.sum())
@@ -184,13 +193,13 @@ def accumulate(
         kept.append((*where, _narrow(counts)))
     weights, listed = _matrix(kept, ids.size)
     repeated = listed - weights.nnz
-    weak = 0
+    zeros, weak = int((weights.data == 0).sum()), 0
     if min_synapses > 1:
         strong = np.abs(weights.data) >= min_synapses
-        weak = int(weights.nnz - strong.sum())
+        weak = int(weights.nnz - zeros - strong.sum())
         weights.data = np.where(strong, weights.data, 0)
     weights.eliminate_zeros()
-    return Accumulated(weights, rows, outside, outside_synapses, weak, repeated)
+    return Accumulated(weights, rows, outside, outside_synapses, zeros, weak, repeated)
 
 
 def _matrix(kept: list[tuple[npt.NDArray[Any], ...]], count: int) -> tuple[sparse.csr_array, int]:
@@ -228,7 +237,7 @@ def _counts(column: Any, path: Path, before: int, signed: bool) -> npt.NDArray[A
             f"{path}, row {before + at + 1}",
             expected="a count" if signed else "a count, 0 or more",
             got=f"{values[at]:g}",
-            hint="" if signed else "signed counts are read with signed=True",
+            hint="" if signed else "signed counts of a table are read by from_edges(signed=True)",
         )
     if values.dtype.kind == "f" and (values == np.floor(values)).all():
         values = values.astype(np.int64)
@@ -250,17 +259,33 @@ def _plain(column: Any) -> npt.NDArray[Any]:
     pyarrow = arrow()
     if isinstance(column, pyarrow.DictionaryArray):
         column = column.dictionary_decode()
-    if pyarrow.types.is_integer(column.type) and not column.null_count:
+    numbers = pyarrow.types.is_integer(column.type) or pyarrow.types.is_floating(column.type)
+    if numbers and not column.null_count:
         return np.asarray(column.to_numpy(zero_copy_only=False))
     text = column if pyarrow.types.is_string(column.type) else column.cast(pyarrow.string())
     return np.asarray(pyarrow.compute.fill_null(text, "").to_numpy(zero_copy_only=False)).astype(str)
 
 
+def opened(path: Path) -> Any:
+    """A table of text, opened for reading, whether it is packed by gzip or not, whatever its name says."""
+    with path.open("rb") as file:
+        packed = file.read(2) == b"\x1f\x8b"
+    return (gzip.open if packed else open)(path, "rt", newline="", encoding="utf-8-sig")
+
+
+def left_out(zeros: int, weak: int) -> list[str]:
+    """Sentences about pairs that make no edge, for the assumptions of a connectome."""
+    said = []
+    if zeros:
+        said.append(f"{zeros:,} pairs have a count of 0: no edge")
+    if weak:
+        said.append(f"{weak:,} pairs below the least number of synapses: left out")
+    return said
+
+
 def _first_line(path: Path) -> str:
-    with _damage(path):
-        opened = gzip.open if path.suffix == ".gz" else open
-        with opened(path, "rt", encoding="utf-8-sig") as lines:
-            return str(next(iter(lines), "")).rstrip("\r\n")
+    with _damage(path), opened(path) as lines:
+        return str(next(iter(lines), "")).rstrip("\r\n")
 
 
 def _batches(path: Path, names: list[str]) -> Iterator[Any]:
