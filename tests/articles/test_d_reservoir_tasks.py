@@ -1,4 +1,4 @@
-"""D15 and D30: the card's verdict follows the wirings it is given, and a control that does not respond takes its word away."""
+"""D15, D30 and D31: verdicts follow what was measured, and a control that does not respond takes its word away."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ordinate.articles.d import d15_theory, d30_wiring
+from ordinate.articles.d import d15_theory, d30_wiring, d31_training
 from ordinate.articles.d.brain import Brain
 from ordinate.lab.measurement import Measurement, Verdict, judge
 from ordinate.reservoir import Connectome
@@ -165,3 +165,23 @@ def test_d30_takes_a_task_on_which_the_wiring_is_above_every_null_of_its_degrees
     assert verdict(d30(1e-4, 1e-4, draws=9)) is Verdict.NOT_TESTABLE
     assert verdict(d30(1e-4, 1e-4, memory=0.5)) is Verdict.NOT_TESTABLE
     assert "not different" in d30(0.4, 0.4).meaning[Verdict.REFUTED].lower()
+
+
+@undrawn
+def test_d31_holds_costs_and_errors_to_their_bands() -> None:
+    def verdict(
+        seconds: float = 1.0, operations: float = 1e9, spikes: float = 0.8, own: float = 0.4, every: float = 0.6
+    ) -> str:
+        ways = [
+            d31_training.Trained("rates", 101, 0.02, 2e7, own),
+            d31_training.Trained("spikes", 101, 0.05, 2e7, spikes),
+            d31_training.Trained("every weight", 10_401, seconds, operations, every, (0.9, every)),
+        ]
+        return str(judge(d31_training.training(ways, 100, 1000).checks)[0])
+
+    assert verdict() == "reproduced"
+    assert verdict(seconds=0.1) == "refuted"
+    assert verdict(operations=1e8) == "refuted"
+    assert verdict(spikes=1.0) == "refuted"
+    assert verdict(own=0.9) == "not testable here", "a read-out that learns nothing costs nothing either"
+    assert verdict(every=1.2) == "not testable here"
