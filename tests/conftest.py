@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections import Counter
 from datetime import UTC, datetime
@@ -39,6 +40,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             due = turn == "every" or (place + start + int(turn)) % min(share, len(members)) == 0
             if not due or config.option.markexpr == "slow":
                 item.add_marker("slow")
+
+
+def pytest_collection_finish() -> None:
+    """Leave what the collection made out of every later search for garbage: thousands of cases and all of torch."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionfinish() -> None:
+    """Let garbage be searched everywhere again: plugins that end their work here look for what refers to an object."""
+    gc.unfreeze()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
