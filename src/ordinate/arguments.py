@@ -105,8 +105,14 @@ def check_flag(name: str, value: Any) -> bool:
     return value
 
 
-def check_choice(name: str, value: Any, choices: Iterable[str]) -> str:
+def check_choice(name: str, value: Any, choices: Iterable[str], *, hint: str = "") -> str:
     """The value, if it is one of `choices`; the message lists them and offers the nearest.
+
+    Args:
+        name: the argument's name, for the message.
+        value: what came.
+        choices: the names there are.
+        hint: what else the caller can do, for the message.
 
     Raises:
         UnknownNameError: another name.
@@ -117,18 +123,45 @@ def check_choice(name: str, value: Any, choices: Iterable[str]) -> str:
     known = list(choices)
     if not isinstance(value, str) or value not in known:
         expected = " or ".join(map(repr, known)) if len(known) < 3 else f"one of {', '.join(known)}"
-        raise UnknownNameError(name, expected=expected, got=repr(value), hint=did_you_mean(value, known))
+        advice = "; ".join(part for part in (did_you_mean(value, known), hint) if part)
+        raise UnknownNameError(name, expected=expected, got=repr(value), hint=advice)
     return value
+
+
+_SYNONYMS = {
+    "neox": "half",
+    "gptneox": "half",
+    "gptj": "interleaved",
+    "rope": "rotary",
+    "positional": "embedding",
+}
+"""What other programs call a thing that has a name here."""
 
 
 def did_you_mean(name: Any, known: Iterable[str]) -> str:
     """`did you mean "..."?` with the nearest known name, or nothing where none is near.
 
+    Letter case and the signs between words do not count; a word that begins or ends exactly one name stands for it.
+
     >>> did_you_mean("interleavd", ["half", "interleaved"])
     'did you mean "interleaved"?'
+    >>> did_you_mean("GPT NeoX", ["gptj", "gpt_neox"]), did_you_mean("neox", ["gptj", "gpt_neox"])
+    ('did you mean "gpt_neox"?', 'did you mean "gpt_neox"?')
     """
-    near = difflib.get_close_matches(str(name), list(known), n=1)
-    return f'did you mean "{near[0]}"?' if near else ""
+
+    def bare(text: str) -> str:
+        return "".join(one for one in text.casefold() if one.isalnum())
+
+    names = {bare(one): one for one in known}
+    wanted = bare(str(name))
+    if wanted not in names and _SYNONYMS.get(wanted) in names:
+        wanted = _SYNONYMS[wanted]
+    near = [wanted] if wanted in names else list(map(bare, difflib.get_close_matches(str(name), list(names.values()), n=1)))
+    near = near or difflib.get_close_matches(wanted, list(names), n=1)
+    if not near and len(wanted) > 2:
+        parts = [one for one in names if one.startswith(wanted) or one.endswith(wanted)]
+        near = parts if len(parts) == 1 else []
+    return f'did you mean "{names[near[0]]}"?' if near else ""
 
 
 def renamed_argument(name: str, value: Any, others: Mapping[str, Any], old: str) -> Any:

@@ -31,6 +31,9 @@ class OrdinateError(Exception):
         expected: what would have been right, as a noun phrase.
         got: the value that came, or a phrase about it; left out of the message where it would say nothing.
         hint: what the caller can do about it; left out where there is nothing to say.
+
+    >>> str(ArgumentError("rotary_dim", expected="an even number", got=7, hint="pass 8"))
+    'rotary_dim: expected an even number, got 7; pass 8'
     """
 
     def __init__(self, argument: str, *, expected: str, got: Any = None, hint: str = "") -> None:

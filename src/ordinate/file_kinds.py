@@ -16,14 +16,29 @@ _MAGIC = {
     b"PAR1": "a Parquet file",
     b"ARROW1": "a Feather file",
     b"PK\x03\x04": "a zip archive",
+    b"7z\xbc\xaf\x27\x1c": "a 7z archive",
+    b"BZh": "a bzip2 file",
+    b"\xfd7zXZ\x00": "an xz file",
+    b"\x28\xb5\x2f\xfd": "a zstandard file",
+    b"SQLite format 3\x00": "a SQLite database",
+    b"\x7fELF": "a compiled program",
     b"\x1f\x8b": "a gzip file",
     b"%PDF": "a PDF",
     b"\x89PNG": "a picture",
     b"\xff\xd8\xff": "a picture",
     b"BC\xc0\xde": "LLVM bitcode",
-    b"\x80\x02": "a pickle",
-    b"\x80\x04": "a pickle",
+    **{bytes((0x80, protocol)): "a pickle" for protocol in range(2, 6)},
 }
+_SUFFIXES = {
+    ".csv": "a table (csv)",
+    ".tsv": "a table (tsv)",
+    ".py": "a Python file",
+    ".onnx": "an ONNX model",
+    ".pt": "a PyTorch file",
+    ".pth": "a PyTorch file",
+    ".xlsx": "an Excel workbook",
+}
+"""What the name says where the first bytes do not, or say less."""
 
 
 def kind_of_bytes(start: bytes, suffix: str = "") -> str | None:
@@ -40,7 +55,7 @@ def kind_of_bytes(start: bytes, suffix: str = "") -> str | None:
     """
     for magic, kind in _MAGIC.items():
         if start.startswith(magic):
-            return kind
+            return _SUFFIXES.get(suffix, kind) if kind in ("a zip archive", "a pickle") else kind
     if len(start) > 8 and start[8:9] == b"{" and int.from_bytes(start[:8], "little") < 2**30:
         return "a safetensors file"
     text = start.lstrip(b"\xef\xbb\xbf \t\r\n")
@@ -48,9 +63,11 @@ def kind_of_bytes(start: bytes, suffix: str = "") -> str | None:
         return "GraphML" if suffix == ".graphml" or b"graphml" in start.lower() else "XML or HTML"
     if text.startswith((b"{", b"[")):
         return "JSON"
-    if suffix in (".csv", ".tsv", ".txt", ".py", ".yaml", ".yml", ".toml", ".md"):
-        return {".csv": "a table (csv)", ".tsv": "a table (tsv)", ".py": "a Python file"}.get(suffix, f"a text file ({suffix})")
-    return None
+    if suffix in (".txt", ".yaml", ".yml", ".toml", ".md", ".ini"):
+        return f"a text file ({suffix})"
+    if suffix in _SUFFIXES:
+        return _SUFFIXES[suffix]
+    return "a binary file of an unknown kind" if b"\0" in start and not start.startswith((b"\xff\xfe", b"\xfe\xff")) else None
 
 
 def kind_of_file(path: Path) -> str | None:

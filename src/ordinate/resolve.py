@@ -8,6 +8,7 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from inspect import ismodule
 from pathlib import Path
 from typing import Any
 
@@ -51,10 +52,9 @@ def resolve(name: str, argument: str = "subject") -> Any:
     thing: Any = module
     for part in path.split("."):
         if not hasattr(thing, part):
-            known = [name for name in dir(thing) if not name.startswith("_")]
-            raise UnknownNameError(
-                argument, expected=f"one of {known[:12]} in {place}", got=part, hint=did_you_mean(part, known)
-            )
+            known = [name for name in dir(thing) if not name.startswith("_") and not ismodule(getattr(thing, name, None))]
+            some = f"{', '.join(known[:12])}{', ...' if len(known) > 12 else ''}"
+            raise UnknownNameError(argument, expected=f"one of {some} in {place}", got=part, hint=did_you_mean(part, known))
         thing = getattr(thing, part)
     return thing
 

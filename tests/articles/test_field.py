@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from ordinate.articles.field import f1_one_half, f2_clipped, f3_dropped, f4_wiring
+from ordinate.articles.field import f1_one_half, f2_clipped, f3_dropped, f4_wiring, f5_cifar
+from ordinate.data.published import read_published
 from ordinate.lab.catalogue import choose, read_claims
 from ordinate.lab.claim import Inputs
 from ordinate.lab.measurement import Measurement, Verdict, judge
@@ -116,3 +119,42 @@ def test_f4_says_which_nulls_differ_and_judges_neither_paper() -> None:
     assert "shows the degrees" in measured(0.01, 0.6).meaning[Verdict.NOT_TESTABLE]
     assert "more than degrees" in measured(0.01, 0.01).meaning[Verdict.NOT_TESTABLE]
     assert verdict(measured(0.01, 0.6)) is Verdict.NOT_TESTABLE
+
+
+def colours(folder: Path, *, separable: bool, rows: int = 300) -> Path:
+    """A folder of the shape of CIFAR-10's, in which the class is the colour, or nothing."""
+    generator = np.random.default_rng(0)
+    folder.mkdir()
+    for name in ("data_batch_1.bin", "test_batch.bin"):
+        labels = generator.permutation(np.arange(rows) % 10).astype(np.uint8)
+        images = generator.integers(0, 256, (rows, 3, 1024))
+        if separable:
+            means = np.stack([labels % 3, labels // 3 % 3, labels // 9], 1)[..., None] * 100
+            images = means + images // 8
+        (folder / name).write_bytes(np.concatenate([labels[:, None], images.reshape(rows, -1)], 1).astype(np.uint8).tobytes())
+    return folder
+
+
+def test_f5_without_cifar_10_says_where_to_put_it(tmp_path: Path) -> None:
+    (claim,) = choose(read_claims("ordinate.articles"), ["F5"])
+    row = run_one(claim, Inputs(data=tmp_path)).row
+    assert row["verdict"] == "not testable here"
+    assert row["checks"] == []
+    assert "cifar-10-batches-bin" in row["meaning"]
+    assert "--data DIR" in row["meaning"]
+
+
+@pytest.mark.slow
+def test_f5_is_settled_by_what_reaches_the_figure_on_all_images_and_by_nothing_else(tmp_path: Path) -> None:
+    folder = colours(tmp_path / "cifar-10-batches-bin", separable=True)
+    known = read_published("cifar10", folder)
+    few = f5_cifar.measure(Inputs(data=tmp_path))
+    assert few.checks[0].value > 0.9
+    assert few.checks[0].value == f5_cifar.colour_images(known).checks[0].value  # a seed, a result
+    assert verdict(few) is Verdict.NOT_TESTABLE
+    assert few.untested[0][0] == "all 60,000 images"
+    assert verdict(f5_cifar.colour_images(replace(known, complete=True))) is Verdict.REPRODUCED
+    noise = read_published("cifar10", colours(tmp_path / "noise", separable=False))
+    guessed = f5_cifar.colour_images(replace(noise, complete=True))
+    assert guessed.checks[0].value < 0.3
+    assert verdict(guessed) is Verdict.NOT_TESTABLE

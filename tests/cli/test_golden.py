@@ -33,12 +33,19 @@ def test_all_cases_are_written_whole(tmp_path):
     assert all(schemas[f"{name}.json"] == "ordinate.golden.positions/1" for name in POSITION_CASES)
 
 
+def test_one_case_is_written_into_the_folder(tmp_path):
+    assert golden("alibi", "--out", str(tmp_path)).stdout == ""
+    assert [path.name for path in tmp_path.iterdir()] == ["alibi.json"]
+    assert json.loads((tmp_path / "alibi.json").read_text()) == json.loads(golden("alibi", "--json").stdout)
+
+
 def test_cases_can_be_listed():
     assert {row["id"] for row in json.loads(golden("--list", "--json").stdout)} == {*CASES, *POSITION_CASES}
 
 
 def test_wrong_use_is_one_line_and_exit_2(tmp_path):
-    for words, told in (([], "a name"), (["rotary-full"], "rotary-half"), (["--all"], "a folder")):
+    wrong = (([], "a name"), (["rotary-hlaf"], "rotary-half"), (["rope"], "rotary-interleaved"), (["--all"], "a folder"))
+    for words, told in wrong:
         done = golden(*words)
         assert done.exit_code == 2
         assert told in done.stderr

@@ -73,7 +73,7 @@ def test_a_refuted_article_is_not_a_failure_of_the_tool(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "told_in_one_line"),
     [
-        (["Z9", "--out", "new"], "CLAIM: expected one of A1"),
+        (["Z9", "--out", "new"], "CLAIM: expected the id of one of"),
         (["A3", "--out", "file"], "--out: expected a folder that can be written to"),
         (["A3", "--out", "file/below"], "--out: expected a folder that can be written to"),
         (["A3", "--vectors", "nowhere.txt", "--out", "new"], "nowhere.txt: expected a GloVe or word2vec text file"),

@@ -20,13 +20,19 @@ from ordinate.errors import ArgumentError
         ("1.5k", 1536),
         ("1,048,576", 1048576),
         ("1", 1),
+        ("1e6", 1000000),
+        ("1.5E3", 1500),
+        ("1_000", 1000),
+        ("1 M", 1048576),
     ],
 )
 def test_tokens_are_read(text: str, number: int) -> None:
     assert token_count(text) == number
 
 
-@pytest.mark.parametrize("text", ["", "k", "12,34", "1,0000", "-1", "1.5", "1e6", "0x10", "128kk", "nan", "inf", "1__0"])
+@pytest.mark.parametrize(
+    "text", ["", "k", "12,34", "1,0000", "-1", "1.5", "1e-3", "1e", "1.55e1", "1e400", "0x10", "128kk", "nan", "inf", "1__0"]
+)
 def test_other_texts_are_no_number_of_tokens(text: str) -> None:
     with pytest.raises(ArgumentError, match="expected"):
         token_count(text)

@@ -70,7 +70,7 @@ def test_shares_of_a_sweep_together_are_the_sweep(tmp_path: Path) -> None:
         (("--test", "64,many"), "--test: expected whole numbers with commas between"),
         (("--task", "riddle"), "task: expected one of text, lookup"),
         (("--encoding", "rotatory"), "encoding: expected one of none, sinusoidal"),
-        (("--encoding", "no_such_module:X"), "encoding: expected module:object or file.py:object that can be imported"),
+        (("--encoding", "no_such_module:X"), "encoding: expected a module 'no_such_module' that imports"),
         (("--study", "breadth"), "study: expected one of lengths, extension, probe"),
         (("--seeds", "0"), "seeds: expected an integer of at least 1"),
         (("--quick", "--full"), "--quick, --full, --family: expected one of them"),
@@ -181,7 +181,7 @@ def test_families_are_named_and_stand_alone() -> None:
         (("--family", "recents"), 'did you mean "recent"?'),
         (("--family", "recent", "--quick"), "expected one of them"),
         (("--measured",), "expected a --family"),
-        (("--family", "states", "--measured"), "which were kept"),
+        (("--family", "states", "--measured"), "expected 'recent' or 'drop', got"),
     ):
         refused = sweep(*words)
         assert refused.exit_code == 2

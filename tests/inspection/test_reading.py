@@ -75,7 +75,7 @@ def test_standard_input_is_read_as_bytes(monkeypatch: pytest.MonkeyPatch) -> Non
     [
         (b"", "an empty file"),
         (b"  \n", "an empty file"),
-        (b"model_type: llama", "expecting value at line 1, column 1"),
+        (b"model_type: llama", "begins with"),
         (b'{"rope_theta": 10000.0, "hidden', "cut off"),
         (b'{"rope_theta": 10000.0,', "cut off"),
         (b"[1, 2]", "got a list"),

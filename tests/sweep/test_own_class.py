@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ordinate.errors import ArgumentError, DataError, RefusedError
+from ordinate.errors import DataError, OrdinateError, RefusedError
 from ordinate.sweep.cell import Cell
 from ordinate.sweep.encodings import Shape, entry, make
 from ordinate.sweep.engine import run_cells
@@ -119,6 +119,10 @@ def test_arguments_are_filled_in_by_the_names_that_people_use() -> None:
 
 
 def test_a_name_that_is_nowhere_is_wrong_use(folder: Path) -> None:
-    for name in ("nowhere.py:X", "no_such_module:X", "math:no_such_object"):
-        with pytest.raises(ArgumentError, match=r"module:object or file\.py:object that can be imported"):
+    for name, said in (
+        ("nowhere.py:X", "a Python file, got nowhere.py, no such file"),
+        ("no_such_module:X", "a module 'no_such_module' that imports, got ModuleNotFoundError"),
+        ("math:sqr", r'one of acos, .* in math, got sqr; did you mean "sqrt"'),
+    ):
+        with pytest.raises(OrdinateError, match=f"encoding: expected {said}"):
             entry(name)

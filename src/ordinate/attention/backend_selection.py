@@ -8,9 +8,10 @@ from typing import Literal, get_args
 
 import torch
 
+from ordinate.arguments import check_choice
 from ordinate.attention.encodings import Encoding
 from ordinate.attention.transforms import kernel_obstacle
-from ordinate.errors import ArgumentError, RefusedError
+from ordinate.errors import RefusedError
 from ordinate.position.protocols import adds_to_values, biases_scores, computes_scores
 
 __all__ = ["Choice", "Implementation", "NamedImplementation", "choose"]
@@ -21,7 +22,11 @@ Implementation = Literal["auto", "reference", "sdpa", "blocked", "flex"]
 
 @dataclass(frozen=True)
 class Choice:
-    """An implementation of attention and, in a sentence, the reason for it."""
+    """An implementation of attention and, in a sentence, the reason for it.
+
+    >>> choose().impl
+    'sdpa'
+    """
 
     impl: NamedImplementation
     reason: str
@@ -57,8 +62,7 @@ def choose(
     scoring = next((type(one).__name__ for one in encodings if computes_scores(one)), None)
     obstacle = kernel_obstacle()
     if impl != "auto":
-        if impl not in get_args(Implementation):
-            raise ArgumentError("impl", expected=f"one of {', '.join(get_args(Implementation))}", got=repr(impl))
+        check_choice("impl", impl, get_args(Implementation))
         if impl != "reference" and (return_weights or adding or (scoring and impl == "sdpa")):
             raise RefusedError("impl", expected="an implementation that forms weights", got=impl, hint="take impl='reference'")
         if impl == "sdpa" and obstacle in ("jvp", "a second derivative"):

@@ -345,7 +345,14 @@ def _usual_layout(module: nn.Module, state_dict: dict[str, Any], prefix: str, me
 
 
 def load_decoder(directory: str | Path, *, dtype: torch.dtype | None = None, device: torch.device | str = "cpu") -> Decoder:
-    """A checkpoint as a `Decoder`: the same as `Decoder.from_pretrained`."""
+    """A checkpoint as a `Decoder`: the same as `Decoder.from_pretrained`.
+
+    >>> model = load_decoder("Qwen2.5-0.5B")  # doctest: +SKIP
+    >>> load_decoder("nowhere")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    ordinate.errors.MissingDataError: nowhere: expected a folder with config.json, got none; ...
+    """
     return Decoder.from_pretrained(directory, dtype=dtype, device=device)
 
 

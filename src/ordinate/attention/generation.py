@@ -47,6 +47,9 @@ class Sampling:
 
     Raises:
         ArgumentError: a temperature of zero or less, top_k below 1, top_p outside (0, 1].
+
+    >>> Sampling(temperature=0.7, top_p=0.9)
+    Sampling(temperature=0.7, top_k=None, top_p=0.9)
     """
 
     temperature: float = 1.0

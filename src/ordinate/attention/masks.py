@@ -21,7 +21,13 @@ __all__ = ["Causal", "Documents", "ExplicitMask", "Mask", "Padding", "Window", "
 
 
 class Mask:
-    """A rule for visibility. Subclasses answer `visible`."""
+    """A rule for visibility. Subclasses answer `visible`.
+
+    >>> (Causal() & Window(2)).visible(torch.arange(3), torch.arange(3)).squeeze()
+    tensor([[ True, False, False],
+            [ True,  True, False],
+            [False,  True,  True]])
+    """
 
     needs_positions: ClassVar[bool] = True
 

@@ -47,9 +47,9 @@ def extend(
     """
     from typing import cast
 
+    from ordinate.arguments import check_choice
     from ordinate.cli.numbers import token_count
     from ordinate.cli.tables import answer, answer_json, emit
-    from ordinate.errors import ArgumentError
     from ordinate.inspection.extension.dialects import DIALECTS, Dialect
     from ordinate.inspection.extension.methods import METHODS, Method
     from ordinate.inspection.extension.plan import extend as plan
@@ -57,8 +57,8 @@ def extend(
     from ordinate.inspection.inspect import inspect_document
 
     for option, value, allowed in (("--method", method, METHODS), ("--dialect", dialect, DIALECTS)):
-        if value is not None and value not in allowed:
-            raise ArgumentError(option, expected=f"one of {', '.join(allowed)}", got=value)
+        if value is not None:
+            check_choice(option, value, allowed)
     length = token_count(to, "--to")
     start = None if trained is None else token_count(trained, "--trained")
     document = read_document(file)

@@ -16,35 +16,39 @@ def golden(
     case: Annotated[str | None, typer.Argument(metavar="CASE", help="Such as rotary-half; see --list.")] = None,
     as_json: AsJson = False,
     listed: Listed = False,
-    everything: Annotated[bool, typer.Option("--all", help="Write every case, with --out.")] = False,
-    out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Folder for the files, one a case.")] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Every case, with --out.")] = False,
+    out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Folder to write into, one file a case.")] = None,
 ) -> None:
     """Print or write golden vectors: inputs, settings, expected outputs in float64, float32 and bfloat16, tolerances and why.
 
     Exit 0, or 2 for wrong use.
     """
     from ordinate.arguments import did_you_mean
+    from ordinate.encodings import REGISTRY
     from ordinate.errors import ArgumentError, UnknownNameError
 
     if listed:
         _print_list(as_json)
         return
+    from ordinate.verify.golden import CASES, POSITION_CASES, position_vectors, vectors
+
     if everything:
         if out is None:
             raise ArgumentError("--out", expected="a folder", got="nothing")
-        _write(out)
+        _write(out, [*map(vectors, CASES.values()), *map(position_vectors, POSITION_CASES.values())])
         return
     if case is None:
         raise ArgumentError("CASE", expected="a name", got="nothing", hint="see ordinate golden --list")
-    from ordinate.verify.golden import CASES, POSITION_CASES, position_vectors, vectors
-
     if case not in CASES | POSITION_CASES:
         known = [*CASES, *POSITION_CASES]
-        near = [name for name in known if name.startswith(case.split("-")[0])]
-        expected = f"one of {', '.join(near)}" if near else "a case of `ordinate golden --list`"
-        raise UnknownNameError("CASE", expected=expected, got=case, hint=did_you_mean(case, known))
+        row = next((row for row in REGISTRY.values() if case in (row.name, *row.aliases)), None)
+        cases = [one.id for one in CASES.values() if row is not None and one.encoding == row.name]
+        hint = f"cases of this encoding: {', '.join(cases)}" if cases else did_you_mean(case, known)
+        raise UnknownNameError("CASE", expected="a case of `ordinate golden --list`", got=case, hint=hint)
     record = vectors(CASES[case]) if case in CASES else position_vectors(POSITION_CASES[case])
-    if as_json:
+    if out is not None:
+        _write(out, [record])
+    elif as_json:
         from ordinate.cli.tables import answer_json
 
         answer_json(record)
@@ -76,19 +80,17 @@ def _settings(settings: Any) -> str:
     return escape(", ".join(f"{name}={value}" for name, value in settings.items()))
 
 
-def _write(out: Path) -> None:
+def _write(out: Path, records: list[dict[str, Any]]) -> None:
     """Every case into its file, all of them or none."""
     import json
 
     from ordinate.atomic_io import atomic_files
-    from ordinate.verify.golden import CASES, POSITION_CASES, position_vectors, vectors
 
     with atomic_files(out, name="--out") as staging:
-        records = [*(vectors(case) for case in CASES.values()), *(position_vectors(one) for one in POSITION_CASES.values())]
         for record in records:
             text = json.dumps(record, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
             (staging / f"{record['id']}.json").write_text(text, encoding="utf-8")
-    typer.echo(f"{len(records)} files in {out}", err=True)
+    typer.echo(f"{len(records)} {'file' if len(records) == 1 else 'files'} in {out}", err=True)
 
 
 def _print(record: dict[str, Any]) -> None:

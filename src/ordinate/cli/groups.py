@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import typer
 import typer.main
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperArgument, TyperCommand, TyperGroup
 
 from ordinate.arguments import did_you_mean
 from ordinate.errors import OrdinateError
@@ -50,7 +50,11 @@ def lazy_group(
             alone = typer.Typer(add_completion=False, rich_markup_mode=None)
             kind = type("Command", (_Command,), {"renamed": (renamed or {}).get(cmd_name, {})})
             alone.command(cmd_name, cls=kind, short_help=commands[cmd_name])(command)
-            return typer.main.get_command(alone)
+            built = typer.main.get_command(alone)
+            for param in built.params:
+                if isinstance(param, TyperArgument):
+                    param.__class__ = _Argument
+            return built
 
         def resolve_command(self, ctx: Any, args: list[str]) -> Any:
             name = args[0]
@@ -64,6 +68,17 @@ def lazy_group(
 
 _LONGER = {"leak-rate": "leak", "step-seconds": "step", "test-lengths": "test", "votes-per-gate": "votes"}
 """Arguments of Python whose option has a shorter name."""
+
+
+class _Argument(TyperArgument):
+    """An argument whose help is its name alone, as releases of typer differ in what they put around it."""
+
+    def get_usage_pieces(self, ctx: Any) -> list[str]:
+        name = str(self.metavar or self.name).strip("[]")
+        return [name if self.required else f"[{name}]"]
+
+    def display_type_rich(self, ctx: Any) -> str:  # of typer 0.29, which would add <str>
+        return ""
 
 
 class _Command(TyperCommand):

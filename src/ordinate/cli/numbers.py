@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 
 from ordinate.errors import ArgumentError
 
@@ -14,13 +15,13 @@ _BYTES |= {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 
 
 def token_count(text: str, name: str = "number") -> int:
-    """A whole number, with separators between its digits or a unit: `k` is 1,024, `M` 1,024 times that.
+    """A whole number, with separators between its digits, an exponent or a unit: `k` is 1,024, `M` 1,024 times that.
 
     Raises:
         ArgumentError: no such number.
 
-    >>> token_count("128k"), token_count("131,072"), token_count("1M"), token_count("131_072")
-    (131072, 131072, 1048576, 131072)
+    >>> token_count("128k"), token_count("131,072"), token_count("1 M"), token_count("1_000"), token_count("1e6")
+    (131072, 131072, 1048576, 1000, 1000000)
     """
     return _read(name, text, _COUNTS, "a whole number such as 131072, 131,072, 128k or 1M")
 
@@ -38,12 +39,12 @@ def byte_count(text: str, name: str = "size") -> int:
 
 
 def _read(name: str, text: str, units: dict[str, int], expected: str) -> int:
-    match = re.fullmatch(r"\s*(\d{1,3}(?:[,_' ]\d{3})+|\d+(?:_\d+)*|\d*\.\d+|\d+\.)\s*([A-Za-z]*)\s*", str(text))
-    unit = None if match is None else units.get(match[2].lower())
+    number = r"(\d{1,3}(?:[,_' ]\d{3})+|\d+(?:_\d+)*|\d*\.\d+|\d+\.)(e\+?\d{1,2})?"
+    match = re.fullmatch(rf"\s*{number}\s*([a-z]*)\s*", str(text).lower())
+    unit = None if match is None else units.get(match[3])
     if match is None or unit is None:
         raise ArgumentError(name, expected=expected, got=repr(text))
-    digits = re.sub(r"[,_' ]", "", match[1])
-    value = float(digits) * unit if "." in digits else int(digits) * unit
-    if value != int(value):
+    value = Fraction(re.sub(r"[,_' ]", "", match[1]) + (match[2] or "")) * unit
+    if value.denominator != 1:
         raise ArgumentError(name, expected=expected, got=repr(text))
     return int(value)

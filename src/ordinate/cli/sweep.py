@@ -25,17 +25,19 @@ def sweep(
         str | None, typer.Option("--family", metavar="NAME", help="What papers of 2025 and 2026 claim: recent, states or drop.")
     ] = None,
     full: Annotated[bool, typer.Option("--full", help="All tasks and studies, 4 layers, 5 seeds: for a cluster.")] = False,
-    task: Annotated[list[str] | None, typer.Option("--task", metavar="NAME", help="Only this task; repeat it.")] = None,
+    task: Annotated[
+        list[str] | None, typer.Option("--task", metavar="NAME,NAME,...", help="Only these tasks; repeatable.")
+    ] = None,
     encoding: Annotated[
         list[str] | None,
         typer.Option(
             "--encoding",
-            metavar="NAME",
-            help="Only this encoding, or your class: module:object, file.py:object; repeat it.",
+            metavar="NAME,NAME,...",
+            help="Only these encodings, or your classes: module:object, file.py:object; repeatable.",
         ),
     ] = None,
     study: Annotated[
-        list[str] | None, typer.Option("--study", metavar="NAME", help="lengths, extension or probe; repeat it.")
+        list[str] | None, typer.Option("--study", metavar="NAME,NAME,...", help="lengths, extension or probe; repeatable.")
     ] = None,
     seeds: Annotated[int | None, typer.Option("--seeds", metavar="N", help="How many seeds.")] = None,
     first_seed: Annotated[int | None, typer.Option("--first-seed", metavar="N", min=0, help="Count seeds from N.")] = None,
@@ -122,7 +124,7 @@ def sweep(
 
 
 def _names(names: Sequence[str] | None) -> tuple[str, ...] | None:
-    return tuple(names) if names else None
+    return tuple(name for text in names for name in text.split(",")) if names else None
 
 
 def _factors(test: str | None, length: int | None) -> tuple[int, ...] | None:

@@ -33,6 +33,9 @@ class YaRN(Settings):
             m(mscale_all_dim)^2 more, with m(c) = 0.1 c ln(factor) + 1.
 
     Source: Peng et al. 2023, arXiv 2309.00071, eqs. 18-22 and section 3.4; DeepSeek-AI 2024, arXiv 2405.04434, section 3.1.4.
+
+    >>> YaRN(4.0, 32768).inverse_frequencies(128, 1e6)[0], round(YaRN(4.0, 32768).cos_sin_factor, 5)
+    (1.0, 1.13863)
     """
 
     factor: float
@@ -101,6 +104,10 @@ class Llama3(Settings):
     between: waves longer than original_context / low_freq_factor are divided, all others stay, as in the authors' code.
 
     Source: Llama team 2024, arXiv 2407.21783; `apply_scaling` in Meta's llama-models.
+
+    >>> scaled = Llama3(8.0, 1.0, 4.0, 8192).inverse_frequencies(128, 500000.0)
+    >>> scaled[0], round(500000.0 ** (-126 / 128) / scaled[-1], 3)
+    (1.0, 8.0)
     """
 
     factor: float

@@ -23,6 +23,9 @@ class Linear(Settings):
     """Position interpolation: every frequency divided by `factor`.
 
     Source: Chen et al. 2023, arXiv 2306.15595, eq. 4.
+
+    >>> Linear(4.0).inverse_frequencies(4, 10000.0)
+    (0.25, 0.0025)
     """
 
     factor: float
@@ -39,6 +42,9 @@ class NTKAware(Settings):
     """A larger base, base * factor^(d/(d-2)): the lowest frequency is divided by `factor`, the highest stays.
 
     Source: bloc97 2023, "NTK-aware scaled RoPE"; Peng et al. 2023, arXiv 2309.00071, definition 1.
+
+    >>> [round(one, 6) for one in NTKAware(4.0).inverse_frequencies(4, 10000.0)]
+    [1.0, 0.0025]
     """
 
     factor: float
@@ -57,6 +63,10 @@ class DynamicNTK(Settings):
     Up to `original_context` tokens nothing changes.
 
     Source: emozilla 2023, "Dynamically scaled RoPE"; Peng et al. 2023, arXiv 2309.00071, section 3.3.
+
+    >>> scaling = DynamicNTK(2.0, 2048)
+    >>> [round(scaling.inverse_frequencies(4, 10000.0, length)[1], 6) for length in (1024, 2048, 4096)]
+    [0.01, 0.01, 0.003333]
     """
 
     factor: float

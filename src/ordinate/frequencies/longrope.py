@@ -28,6 +28,10 @@ class LongRoPE(Settings):
         attention_factor: overrides that formula.
 
     Source: Ding et al. 2024, arXiv 2402.13753; the factor is of the released Phi-3 models.
+
+    >>> scaling = LongRoPE((1.0, 1.0), (1.0, 4.0), original_context=4096, claimed_context=131072)
+    >>> [scaling.inverse_frequencies(4, 10000.0, length) for length in (4096, 8192)]
+    [(1.0, 0.01), (1.0, 0.0025)]
     """
 
     short_factor: tuple[float, ...]

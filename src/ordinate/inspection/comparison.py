@@ -86,6 +86,11 @@ class Difference:
         caches: whether keys and values of one model could be read by the other.
         reasons: why, for `caches`.
         agreement: for rotations that differ, how fast they part with distance.
+
+    >>> from ordinate.inspection import inspect_config
+    >>> slow, fast = (inspect_config({"model_type": "llama", "rope_theta": base}) for base in (1e4, 5e5))
+    >>> difference(slow, fast).positions, difference(slow, slow).positions
+    ('different', 'same')
     """
 
     a: str

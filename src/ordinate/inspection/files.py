@@ -54,6 +54,13 @@ class Document:
         text: the JSON as it stood, for an editor that keeps its shape; "" for GGUF.
         header: the header of a GGUF file; None for JSON.
         pipeline: of a pipeline of diffusers its class, the part that was read, and "name (class)" of its text encoders.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = (Path(folder) / "config.json").write_text('{"model_type": "llama"}')
+    ...     document = read_document(folder)
+    >>> document.path.name, document.text
+    ('config.json', '{"model_type": "llama"}')
     """
 
     name: str
@@ -87,6 +94,8 @@ def read_document(source: str | os.PathLike[str]) -> Document:
     name = os.fspath(source)
     if name == "-":
         return _parse_stream(sys.stdin.buffer, "standard input", None)
+    if not name:
+        raise MissingDataError("FILE", expected="a file, a directory or an id on the hub", got="an empty name")
     try:
         path = _locate(Path(name)) or _fetch(name)
         with path.open("rb") as stream:
@@ -186,11 +195,11 @@ def _parse_stream(stream: IO[bytes], name: str, path: Path | None) -> Document:
         if size > SIZE_LIMIT:
             raise _too_large(name, f"{size:,} bytes")
     data = start + stream.read(SIZE_LIMIT + 1 - len(start))
-    kind = kind_of_bytes(data[:256], Path(name).suffix.lower())
-    if kind not in (None, "JSON") and data.strip():
-        raise DataError(name, expected="a config in JSON or a GGUF file", got=kind, hint="the folder's config.json says it")
     if len(data) > SIZE_LIMIT:
         raise _too_large(name, "more")
+    kind = kind_of_bytes(data[:256], Path(name).suffix.lower())
+    if kind not in (None, "JSON") and data.strip():
+        raise DataError(name, expected="a config in JSON or a GGUF file", got=kind, hint="give the config.json of its folder")
     config, text = _parse(data, name)
     return Document(name, path, config=config, text=text)
 
@@ -212,8 +221,8 @@ def _parse(data: bytes, name: str) -> tuple[dict[str, Any], str]:
         text.encode()  # a lone surrogate would only fail when it is printed
     except UnicodeError as error:
         got = f"{error.reason} at byte {error.start}" if isinstance(error, UnicodeDecodeError) else "half a character"
-        hint = "give a config.json or a GGUF file; weights and archives say nothing here"
-        raise DataError(name, expected="JSON text", got=got, hint=hint) from None
+        hint = "give the config.json of its folder, or a GGUF file"
+        raise DataError(name, expected="JSON text", got=f"no text: {got}", hint=hint) from None
     try:
         config = json.loads(text, object_pairs_hook=lambda pairs: _object(pairs, name))
     except json.JSONDecodeError as error:
@@ -299,10 +308,13 @@ def _printable(text: str) -> bool:
 
 
 def _not_json(name: str, text: str, error: json.JSONDecodeError) -> DataError:
+    if not text.lstrip().startswith(("{", "[")):
+        got = f"text that begins with {_short(text.lstrip()[:20])}"
+        return DataError(name, expected="a config in JSON, which begins with {", got=got, hint="give the model's config.json")
     cut = error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string")
-    got = f"{error.msg[0].lower()}{error.msg[1:]} at line {error.lineno}, column {error.colno}"
-    hint = "the file seems cut off: fetch it again" if cut else "mend it there, or give another file"
-    return DataError(name, expected="JSON", got=got, hint=hint)
+    got = f"a fault at line {error.lineno}, column {error.colno}: {error.msg[0].lower()}{error.msg[1:]}"
+    hint = "the file seems cut off: fetch it again" if cut else "mend it there"
+    return DataError(name, expected="valid JSON", got=got, hint=hint)
 
 
 def _too_deep(name: str) -> DataError:
@@ -316,9 +328,10 @@ def _too_deep(name: str) -> DataError:
 
 def _fetch(name: str) -> Path:
     """The config of a model on the hub, from the cache or the network."""
-    page = re.match(r"(?:https?://)?(?:www\.)?(?:huggingface\.co|hf\.co)/([\w.-]+/[\w.-]+)", name)
+    page = re.match(r"(?:hf://|(?:https?://)?(?:www\.)?(?:huggingface\.co|hf\.co)/)(?:models/)?([\w.-]+/[\w.-]+)", name)
     if page is not None or "://" in name:
-        hint = f"pass {page[1]}, its id on the hub" if page is not None else "download it first"
+        local = f"pass {name.removeprefix('file://')}, its path" if name.startswith("file://") else "download it first"
+        hint = f"pass {page[1]}, its id on the hub" if page is not None else local
         raise MissingDataError(name, expected="a file, a directory or an id on the hub", got="a web address", hint=hint)
     asked = re.fullmatch(_HUB_ID, name)
     if asked is None or name.endswith((".json", ".gguf")) or ".." in name:

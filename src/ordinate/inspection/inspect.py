@@ -76,6 +76,11 @@ def inspect_document(document: Document, *, name: str | None = None) -> Inspecti
     Args:
         document: the file's content.
         name: what to call it; by default the document's name.
+
+    >>> from pathlib import Path
+    >>> document = Document("edited", Path("config.json"), {"model_type": "llama", "rope_theta": 500000.0})
+    >>> inspect_document(document).layers[0].rotation.base.value
+    500000.0
     """
     if document.header is not None:
         return inspect_header(document.header, name or document.name)

@@ -112,6 +112,11 @@ class Rotation:
         sections: pairs of each axis, where the axes share one schedule or have schedules of different lengths.
         reversed_channels: True where the LAST `rotary_dim` channels of the head turn and the first ones stay.
         written: the scaled frequencies, where the family's code computes them in a way of its own.
+
+    >>> from ordinate.inspection import inspect_config
+    >>> rotation = inspect_config({"model_type": "gpt_neox", "hidden_size": 64, "num_attention_heads": 4}).layers[0].rotation
+    >>> rotation.layout.value, rotation.rotary_dim.value
+    ('half', 4)
     """
 
     layout: Value
@@ -337,6 +342,11 @@ class LayerKind:
         stack: "encoder" or "decoder" in a part that has both.
         temperature: the factor on queries that grows with their position, as a formula; value None without one.
         state: what each layer keeps whatever the length, where it is known; `attention` says how many numbers and bytes.
+
+    >>> from ordinate.inspection import inspect_config
+    >>> gemma = inspect_config({"model_type": "gemma3_text", "num_hidden_layers": 12, "sliding_window": 512})
+    >>> [(kind.name, kind.indices) for kind in gemma.layers]
+    [('full attention', (5, 11)), ('sliding attention', (0, 1, 2, 3, 4, 6, 7, 8, 9, 10))]
     """
 
     name: str
@@ -480,6 +490,12 @@ class Finding:
         message: what is the matter, in one sentence.
         evidence: key paths and what stands there.
         hint: what to do about it.
+
+    >>> from ordinate.inspection import inspect_config
+    >>> config = {"model_type": "llama", "rope_scaling": {"type": "yarn", "rope_type": "linear", "factor": 4.0}}
+    >>> (finding,) = [one for one in inspect_config(config).findings if one.severity != "info"]
+    >>> finding.id, finding.severity
+    ('scaling-type-conflict', 'error')
     """
 
     id: str
@@ -512,6 +528,10 @@ class Part:
         num_layers, hidden_size: of the whole stack.
         contexts, cache: see there; `cache` is None for stacks that keep none (encoders).
         parameters_on_position: learned numbers spent on position.
+
+    >>> from ordinate.inspection import inspect_config
+    >>> [part.name for part in inspect_config({"model_type": "qwen2_vl"}).parts]
+    ['text', 'vision']
     """
 
     name: str
@@ -571,6 +591,11 @@ class Inspection:
         findings: worst first.
 
     `layers`, `contexts`, `cache`, `kind` and `spec` are the main part's.
+
+    >>> from ordinate.inspection import inspect_config
+    >>> inspection = inspect_config({"model_type": "llama", "max_position_embeddings": 8192})
+    >>> inspection.kind, inspection.contexts.claimed.value
+    ('rope', 8192)
     """
 
     source: str

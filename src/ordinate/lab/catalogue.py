@@ -17,6 +17,7 @@ from typing import Any
 
 from ordinate.arguments import did_you_mean
 from ordinate.errors import DataError, MissingDataError, UnknownNameError
+from ordinate.file_kinds import kind_of_file
 from ordinate.lab.claim import Claim
 
 __all__ = ["choose", "full_results", "read_claims"]
@@ -50,7 +51,9 @@ def read_claims(source: str | Path) -> tuple[Claim, ...]:
         origin = str(path.resolve()) if package is None else _module_name(path, root, package)
         claims[claim.id] = replace(claim, origin=origin, article=claim.article or _title_beside(path))
     if not claims:
-        raise MissingDataError("--claims", expected="a file or a package with a CLAIM", got=str(source))
+        kind = kind_of_file(root)
+        got = str(source) if kind in (None, "a folder", "a Python file") else f"{source}, {kind}"
+        raise MissingDataError("--claims", expected="a Python file, a folder or a package with a CLAIM", got=got)
     return tuple(sorted(claims.values(), key=lambda claim: _order(claim.id)))
 
 
@@ -81,6 +84,7 @@ def choose(claims: Sequence[Claim], ids: Sequence[str] = (), *, full: bool = Fal
     if not ids:
         return tuple(claim for claim in claims if full or not claim.full_only)
     known = [claim.id for claim in claims]
+    letters = dict.fromkeys(_order(one)[0] for one in known)
     chosen: dict[str, Claim] = {}
     for name in ids:
         wanted = name.strip().upper()
@@ -88,9 +92,9 @@ def choose(claims: Sequence[Claim], ids: Sequence[str] = (), *, full: bool = Fal
         if not matching:
             raise UnknownNameError(
                 "CLAIM",
-                expected=f"one of {', '.join(known)}",
+                expected=f"the id of one of {len(known)} claims, or the letters of a collection ({', '.join(letters)})",
                 got=repr(name),
-                hint=f"{did_you_mean(wanted, known)} `ordinate lab --list` shows them all".strip(),
+                hint=f"{_nearest(wanted, known)} `ordinate lab --list` shows them all".strip(),
             )
         chosen.update((claim.id, claim) for claim in matching)
     return tuple(chosen.values())
@@ -107,9 +111,18 @@ def _locate(source: str | Path) -> tuple[Path, str | None]:
     except ModuleNotFoundError:
         spec = None
     if spec is None or not spec.origin:
-        raise MissingDataError("--claims", expected="a file, a folder or the name of a module", got=repr(name))
+        raise MissingDataError(
+            "--claims", expected="a file, a folder or the name of a module", got=f"{name!r}, which is none of them"
+        )
     origin = Path(spec.origin)
     return (origin.parent if spec.submodule_search_locations else origin), name
+
+
+def _nearest(wanted: str, known: Sequence[str]) -> str:
+    """Of a collection that there is, how far its claims go; of any other, the nearest id."""
+    letters, _ = _order(wanted)
+    own = [one for one in known if _order(one)[0].upper() == letters]
+    return f"{letters} has {own[0]} to {own[-1]};" if len(own) > 1 else did_you_mean(wanted, known)
 
 
 def _module_name(path: Path, root: Path, package: str) -> str:
@@ -155,7 +168,11 @@ def _title_beside(path: Path) -> str:
 
 def _assigned(path: Path, name: str) -> ast.expr | None:
     """What the file assigns to a name at its top level."""
-    text = path.read_text(encoding="utf-8")
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        kind = kind_of_file(path) or "a file that is no UTF-8 text"
+        raise DataError(str(path), expected="a Python file with a CLAIM", got=kind) from None
     if f"{name} = " not in text:
         return None
     try:

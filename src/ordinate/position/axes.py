@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple, get_args
 import torch
 from torch import Tensor
 
-from ordinate.arguments import check_integer, check_number
+from ordinate.arguments import check_choice, check_integer, check_number
 from ordinate.errors import ArgumentError, ArgumentTypeError, ShapeError
 from ordinate.shapes import check_shape
 
@@ -369,10 +369,7 @@ def reading_order(query_positions: Tensor, key_positions: Tensor) -> tuple[Tenso
 
 def check_coordinates(coordinates: str) -> None:
     """Raise unless `coordinates` is a name that `grid` knows."""
-    if coordinates not in get_args(Coordinates):
-        raise ArgumentError(
-            "coordinates", expected=f"one of {list(get_args(Coordinates))}", got=coordinates, hint="leave it out for 'pixel'"
-        )
+    check_choice("coordinates", coordinates, get_args(Coordinates), hint="leave it out for 'pixel'")
 
 
 def patch_positions(

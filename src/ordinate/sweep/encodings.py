@@ -16,8 +16,9 @@ from ordinate.arguments import did_you_mean
 from ordinate.encodings import registry_row
 from ordinate.errors import RefusedError, UnknownNameError
 from ordinate.frequencies import Clipped, Proportional, Scaling, inverse_frequencies
+from ordinate.resolve import resolve
 from ordinate.spec import PositionSpec
-from ordinate.sweep.own_class import build_own, fill_arguments, is_own, load_own
+from ordinate.sweep.own_class import build_own, fill_arguments, is_own
 
 if TYPE_CHECKING:
     from torch import nn
@@ -165,7 +166,7 @@ def entry(name: str) -> Entry:
 
     Raises:
         UnknownNameError: neither has it.
-        ArgumentError: a module or an object that cannot be imported.
+        DataError, MissingDataError: a module or a file that cannot be imported.
 
     >>> entry("alibi").specs(Shape(64, 4, 64, 512))[0].settings
     {'num_heads': 4}
@@ -173,7 +174,7 @@ def entry(name: str) -> Entry:
     if name in ENCODINGS:
         return ENCODINGS[name]
     if is_own(name):
-        load_own(name)
+        resolve(name, "encoding")
         return Entry(name, "your own class", lambda shape: [])
     from ordinate.position.catalogue import ENCODINGS as CATALOGUE
 

@@ -15,6 +15,7 @@ from typing import Any
 from joblib import Parallel, delayed, effective_n_jobs, parallel_config
 from joblib.parallel import get_active_backend
 
+from ordinate.arguments import check_choice
 from ordinate.errors import ArgumentError, MissingExtraError, RefusedError
 from ordinate.extras import install_command
 from ordinate.sweep.cell import Cell
@@ -76,8 +77,7 @@ def run_cells(
         MissingExtraError: the engine is not installed.
         RefusedError: the cluster broke off.
     """
-    if engine not in ENGINES:
-        raise ArgumentError("--engine", expected=f"one of {', '.join(ENGINES)}", got=engine)
+    check_choice("--engine", engine, ENGINES)
     if address is not None and engine == "local":
         raise ArgumentError("--address", expected="an engine that has one", got="local", hint="add --engine dask or ray")
     if jobs is not None and jobs < 1:
@@ -182,7 +182,7 @@ _BACKENDS: dict[str, Any] = {"local": _local, "dask": _dask, "ray": _ray}
 
 
 def _missing(extra: str, package: str) -> MissingExtraError:
-    return MissingExtraError("--engine", expected=f"the package {package}", got="not installed", hint=install_command(extra))
+    return MissingExtraError("--engine", expected=f"the package {package}", got="none installed", hint=install_command(extra))
 
 
 def _unreachable(what: str, address: str, problem: Exception) -> ArgumentError:

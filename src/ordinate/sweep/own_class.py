@@ -15,10 +15,10 @@ import sysconfig
 from pathlib import Path
 from typing import Any
 
-from ordinate.errors import ArgumentError, OrdinateError, RefusedError
+from ordinate.errors import RefusedError
 from ordinate.resolve import resolve
 
-__all__ = ["TEMPLATES", "build_own", "fill_arguments", "is_own", "load_own", "source_digest"]
+__all__ = ["TEMPLATES", "build_own", "fill_arguments", "is_own", "source_digest"]
 
 _METHODS = ("encode", "rotate", "rotate_query", "bias", "scores")
 
@@ -96,20 +96,6 @@ def is_own(name: str) -> bool:
     return ":" in name
 
 
-def load_own(name: str) -> Any:
-    """The object that `name` names.
-
-    Raises:
-        ArgumentError: it cannot be imported.
-    """
-    try:
-        return resolve(name, "encoding")
-    except OrdinateError as error:
-        raise ArgumentError(
-            "encoding", expected="module:object or file.py:object that can be imported", got=f"{name} ({error})"
-        ) from error
-
-
 def build_own(name: str, known: dict[str, Any]) -> Any:
     """The encoding that `name` names, made with the arguments that it asks for by name.
 
@@ -117,7 +103,7 @@ def build_own(name: str, known: dict[str, Any]) -> Any:
         ArgumentError: it cannot be imported.
         RefusedError: it cannot be made, or has no method of an encoding.
     """
-    thing = load_own(name)
+    thing = resolve(name, "encoding")
     if isinstance(thing, type) or inspect.isfunction(thing):
         arguments = fill_arguments(thing, known)
         try:
@@ -174,7 +160,7 @@ def source_digest(name: str) -> str:
     Raises:
         ArgumentError: it cannot be imported.
     """
-    thing = load_own(name)
+    thing = resolve(name, "encoding")
     kind = thing if isinstance(thing, type) or inspect.isfunction(thing) else type(thing)
     place = name.rpartition(":")[0]
     try:

@@ -12,6 +12,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from ordinate.arguments import check_choice
 from ordinate.atomic_io import atomic_write, staging_folder
 from ordinate.errors import ArgumentError, DataError, OutputError
 from ordinate.sweep.cell import FORMAT, STUDIES, Cell
@@ -90,8 +91,7 @@ def travelling_records(family: str) -> tuple[str, list[dict[str, Any]]]:
         ArgumentError: nothing was kept of this family.
     """
     kept = json.loads(resources.files("ordinate.sweep").joinpath("measured_families.json").read_text(encoding="utf-8"))
-    if family not in kept:
-        raise ArgumentError("--family", expected=f"one of {', '.join(kept)}, which were kept", got=family)
+    check_choice("--family", family, kept)
     return kept[family]["source"], kept[family]["records"]
 
 

@@ -67,6 +67,12 @@ def check_model(
         ArgumentTypeError: no model and no directory.
         MissingDataError, DataError: a directory that is not there, or that transformers cannot load (its own words are shown).
         MissingExtraError: a directory, and transformers is not installed.
+
+    >>> from torch import nn
+    >>> check_model(nn.Linear(2, 2))  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    ordinate.errors.ArgumentTypeError: model: expected a model with a config, ... got Linear; for rotations take check_rotary
     """
     started = time.perf_counter()
     if isinstance(model, str | os.PathLike):

@@ -44,6 +44,9 @@ class Cause:
         read: file and line of this package where the same thing is done right.
         explains: ids of the failed properties in which the subject's numbers are those of the fault.
         complete: whether it explains every failed property, and fails nowhere else.
+
+    >>> Cause("sign", "the rotation by minus the angle", "rotary/rotation.py", ("direction",), complete=True).explains
+    ('direction',)
     """
 
     id: str
@@ -69,6 +72,9 @@ class Outcome:
         counterexample: where it fails, at the smallest position that shows it: expected, got, allowed difference.
         causes: ids of the known faults that explain it, the likeliest first.
         storage: whether it is about how numbers are kept (casts, an empty device, the state dict) and not about mathematics.
+
+    >>> Outcome("norm", "a rotation keeps lengths", "passed", "largest difference 1e-7").to_dict()["status"]
+    'passed'
     """
 
     id: str
@@ -98,6 +104,11 @@ class Verdict:
         causes: the known faults that explain what failed, the likeliest first.
         wall_seconds: the whole run.
         strict_storage: whether fragile storage is a failure like wrong mathematics.
+
+    >>> outcomes = (Outcome("norm", "", "passed", ""), Outcome("direction", "", "failed", "turns the other way"))
+    >>> verdict = Verdict("mine", "rotary", "fn(x, positions)", (), {}, outcomes)
+    >>> verdict.passed, [outcome.id for outcome in verdict.failed]
+    (False, ['direction'])
     """
 
     subject: str

@@ -225,7 +225,7 @@ def test_far_coordinates_are_as_exact_as_near_ones():
             ArgumentTypeError,
             "sections: expected an integer, got float 4.0",
         ),
-        (lambda: AxialRotary(16, layout="half", schedule="pixel"), ArgumentError, "schedule: expected one of ['own', 'dealt'"),
+        (lambda: AxialRotary(16, layout="half", schedule="pixel"), ArgumentError, "schedule: expected one of own, dealt"),
         (
             lambda: AxialRotary(16, layout="half", schedule="linear"),
             ArgumentError,
@@ -246,7 +246,7 @@ def test_far_coordinates_are_as_exact_as_near_ones():
         (lambda: AxialRotary(16, layout="half", base=0.0), ArgumentError, "base: expected a finite number above 1"),
         (lambda: AxialRotary(16, layout="half", coordinates="unit"), ArgumentError, "coordinates: expected one of"),
         (lambda: AxialRotary(16, layout="half", coordinates="detr", reference=(4, 4)), ArgumentError, "reference: expected"),
-        (lambda: AxialRotary.named("vit", 16), ArgumentError, "convention: expected one of ['dinov3', 'eva02'"),
+        (lambda: AxialRotary.named("vit", 16), ArgumentError, "convention: expected one of dinov3, eva02"),
     ],
 )
 def test_bad_settings_are_refused_in_words(call, error, words):

@@ -66,9 +66,9 @@ def import_(
         else:
             from ordinate.logic.readers.networks import from_state_dict, read_state_dict
 
+            state = read_state_dict(file)
             if classes is None:
                 raise ArgumentError("--classes", expected="how many classes the outputs vote for", got="none")
-            state = read_state_dict(file)
             read = from_state_dict(
                 state, classes=classes, tau=tau, beta=beta, num_inputs=inputs, parametrisation=parametrisation
             )

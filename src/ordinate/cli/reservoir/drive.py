@@ -154,11 +154,10 @@ def _senses(target: str | None, schedule: str | None) -> Senses:
 
 def body_named(kind: str, step: float, seed: int) -> Body:
     """The body that the option --body names, with steps of so many seconds."""
-    from ordinate.errors import UnknownNameError
+    from ordinate.arguments import check_choice
     from ordinate.reservoir.body.kinematic import KinematicFly
 
-    if kind not in BODIES:
-        raise UnknownNameError("--body", expected=f"one of {list(BODIES)}", got=kind)
+    check_choice("--body", kind, BODIES)
     if kind == "neuromechfly":
         from ordinate.reservoir.body.neuromechfly import NeuroMechFly
 

@@ -109,6 +109,12 @@ class Extension:
         proof: what was checked, in sentences.
         cost: what moves inside the trained context; None where nothing is scaled.
         cache_bytes: keys and values of one sequence of that length; None where unknown.
+
+    >>> from ordinate.inspection import inspect_document
+    >>> document = Document("config.json", None, {"model_type": "llama", "max_position_embeddings": 4096})
+    >>> plan = extend(document, inspect_document(document), 2048)
+    >>> plan.assessment.need, plan.chosen
+    ('nothing', None)
     """
 
     source: str
@@ -182,6 +188,16 @@ def extend(
     Raises:
         ArgumentError: a length that is no positive number of tokens.
         RefusedError: a method that does not suit this model.
+
+    >>> from ordinate.inspection import inspect_document, read_document
+    >>> import json, tempfile
+    >>> with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+    ...     _ = file.write('{"model_type": "llama", "max_position_embeddings": 4096}')
+    ...     file.flush()
+    ...     document = read_document(file.name)
+    >>> plan = extend(document, inspect_document(document), 16384, method="yarn")
+    >>> json.loads(plan.edited)["rope_scaling"]["factor"], plan.after.contexts.claimed.value
+    (4.0, 16384)
     """
     if length < 1 or (trained is not None and trained < 1):
         wrong = ("--to", length) if length < 1 else ("--trained", trained)

@@ -146,6 +146,10 @@ class MemoryEstimate:
         weights: the weights' own sums, where files were summed.
         findings: what deserves a look, worst first.
         at_least: whether some part is unknown, so that the total is a lower bound.
+
+    >>> config = {"model_type": "llama", "hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 2}
+    >>> estimate_memory(config, context=100).size_of("cache") == 2 * 100 * (64 + 64) * 2
+    True
     """
 
     source: str

@@ -61,4 +61,4 @@ def write_memory_figure(estimate: MemoryEstimate, path: str | os.PathLike[str], 
         ArgumentError: a suffix that is none of them.
         OutputError: a place that cannot be written to.
     """
-    save_figure(draw_memory(estimate, limit), os.fspath(path))
+    save_figure(draw_memory(estimate, limit), os.fspath(path), name="--figure")

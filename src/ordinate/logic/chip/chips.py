@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ordinate.errors import UnknownNameError
+from ordinate.arguments import check_choice
 
 __all__ = ["CHIPS", "FAMILIES", "Chip", "Family", "chip_named", "larger_chips"]
 
@@ -173,9 +173,7 @@ def chip_named(name: str) -> Chip:
     >>> chip_named("up5k").logic_cells
     5280
     """
-    if name not in CHIPS:
-        raise UnknownNameError("chip", expected=f"one of {', '.join(CHIPS)}", got=name)
-    return CHIPS[name]
+    return CHIPS[check_choice("chip", name, CHIPS)]
 
 
 def larger_chips(cells: float) -> list[str]:

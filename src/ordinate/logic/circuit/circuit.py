@@ -38,6 +38,9 @@ class Votes(NamedTuple):
     Args:
         signals: int32 [votes], which signals vote; inputs are signals too.
         weights: int64 [votes], the integer weight of each signal.
+
+    >>> Votes.of([4, 5]).weights.tolist(), Votes.of([4, 5], [1, -1]).weights.tolist()
+    ([1, 1], [1, -1])
     """
 
     signals: npt.NDArray[np.int32]

@@ -34,6 +34,10 @@ class Lut:
         signal: of the circuit that it computes.
         reads: signals of the circuit, ascending; the first is the lowest bit of the row number.
         table: bit r is the output for row r.
+
+    >>> exclusive_or = Circuit(2, [6], [0], [1], votes=[([2], [1])])
+    >>> map_luts(exclusive_or).luts
+    (Lut(signal=2, reads=(0, 1), table=6),)
     """
 
     signal: int

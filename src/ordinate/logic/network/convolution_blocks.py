@@ -32,6 +32,10 @@ class ConvolutionBlock:
         padding: zeros around the image.
         pooling: side of the windows; 1 for none.
         channels_read: channels that one kernel reads from, at most; 0 for all.
+
+    >>> layers, shape = convolution_layers([ConvolutionBlock(kernels=6)], (8, 8))
+    >>> shape
+    (6, 3, 3)
     """
 
     kernels: int

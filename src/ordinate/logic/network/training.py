@@ -89,6 +89,9 @@ class EpochReport:
         hard_accuracy: of the discrete one, which is what counts.
         learning_rate: of the last step.
         cpu_seconds: since the start, of this process.
+
+    >>> EpochReport(1, train_loss=0.6, soft_accuracy=0.8, hard_accuracy=0.75, learning_rate=0.01, cpu_seconds=2.0).hard_accuracy
+    0.75
     """
 
     epoch: int
@@ -187,6 +190,13 @@ class Training:
         network: in evaluation, with the parameters of the best epoch.
         epochs: what was known after each.
         best_epoch: the one of the best discrete validation accuracy, of equals the first.
+
+    >>> from ordinate.logic import GroupSum, LogicDense
+    >>> examples = (torch.eye(2), torch.tensor([0, 1]))
+    >>> network = LogicNetwork(LogicDense(2, 2, wiring=torch.tensor([[0, 1], [1, 0]])), GroupSum(2))
+    >>> trained = train(network, examples, examples, TrainingSettings(epochs=2))
+    >>> trained.best_epoch, len(trained.epochs)
+    (1, 2)
     """
 
     network: LogicNetwork

@@ -62,6 +62,11 @@ class Imported:
         circuit: the same in two-input gates.
         layers: what was read, in words, a layer each.
         lost: what is not as it was there, and what was assumed; by name.
+
+    >>> state = {"0.indices": torch.tensor([[0], [1]]), "0.weights": torch.eye(16)[[8]] * 9}
+    >>> read = from_state_dict(state, classes=1)
+    >>> read.luts.num_tables, read.circuit.num_votes
+    (1, 1)
     """
 
     library: str
@@ -203,6 +208,13 @@ def from_module(
     Raises:
         RefusedError: a module that is not known, or one that has no meaning in tables, by its name.
         ArgumentError: an input shape that is needed.
+
+    >>> from_module(nn.Sequential(nn.ReLU()))
+    Traceback (most recent call last):
+        ...
+    ordinate.errors.ArgumentError: input_shape: expected the shape of one input, for ReLU does not say it
+    >>> from torchlogix.layers import GroupSum, LogicDense  # doctest: +SKIP
+    >>> from_module(nn.Sequential(LogicDense(16, 8), GroupSum(2))).circuit  # doctest: +SKIP
     """
     leaves = [(name, module) for name, module in _leaves(model, "model") if not isinstance(module, nn.Identity | nn.Dropout)]
     if not leaves:
@@ -432,6 +444,11 @@ def from_state_dict(
     Raises:
         DataError: keys that are of no known layer, tensors that do not fit each other.
         ArgumentError: what the state dict lacks, by name.
+
+    >>> state = {"0.indices": torch.tensor([[0], [1]]), "0.weights": torch.eye(16)[[8]] * 9}
+    >>> read = from_state_dict(state, classes=1)
+    >>> read.library, read.circuit.num_gates
+    ('difflogic', 1)
     """
     check_integer("classes", classes, minimum=1)
     check_number("tau", tau, above=0)

@@ -34,6 +34,10 @@ class Equivalence:
         equal: whether all scores are equal on every input; None where the solver's budget ran out.
         how: what decided it.
         counterexample: bits [num_inputs] on which the scores differ, where they do.
+
+    >>> a, b = (Circuit(2, [kind], [0], [1], votes=[([2], [1])]) for kind in (8, 14))
+    >>> bool(equivalent(a, a)), equivalent(a, b).counterexample is not None
+    (True, True)
     """
 
     equal: bool | None

@@ -31,6 +31,10 @@ class Simplified:
     Args:
         circuit: computes the same scores on every input.
         steps: each pass that was run, with the gates that were left after it.
+
+    >>> twice = Circuit(2, [8, 8], [0, 0], [1, 1], votes=[([2, 3], [1, 1])])
+    >>> simplify(twice).circuit.num_gates
+    1
     """
 
     circuit: Circuit
@@ -87,6 +91,10 @@ def sat_sweeping(circuit: Circuit, *, seed: int = 0, conflicts: int = 1000) -> C
 
     Raises:
         MissingExtraError: python-sat is not installed.
+
+    >>> apart = Circuit(2, [14, 2, 14], [0, 0, 0], [1, 1, 3], votes=[([2, 4], [1, 1])])
+    >>> sat_sweeping(apart).num_gates
+    1
     """
     netlist = Netlist(circuit.num_inputs)
     small = to_circuit(netlist, add_circuit(netlist, circuit), circuit)

@@ -13,7 +13,7 @@ from typing import Any, Literal, get_args
 import torch
 from torch import Tensor, nn
 
-from ordinate.arguments import check_integer
+from ordinate.arguments import check_choice, check_integer
 from ordinate.errors import ArgumentError, PositionRangeError, ShapeError
 from ordinate.frequencies import check_base
 from ordinate.position.additive.resampling import Interpolation, resample
@@ -80,10 +80,7 @@ class SinusoidalGrid(AddedEncoding):
                 "dim", expected=f"a multiple of {2 * axes}, a sine and a cosine for each axis", got=dim, hint="pad the result"
             )
         check_base(base)
-        if arrangement not in get_args(Arrangement):
-            raise ArgumentError(
-                "arrangement", expected=f"one of {list(get_args(Arrangement))}", got=arrangement, hint="MAE's is 'halves'"
-            )
+        check_choice("arrangement", arrangement, get_args(Arrangement), hint="MAE's is 'halves'")
         if order is not None and sorted(order) != list(range(axes)):
             raise ArgumentError("order", expected=f"each of {list(range(axes))} once", got=tuple(order), hint="(1, 0), say")
         check_coordinates(coordinates)
@@ -106,13 +103,7 @@ class SinusoidalGrid(AddedEncoding):
         >>> SinusoidalGrid.named("mae", 64)
         SinusoidalGrid(64, order=(1, 0))
         """
-        if convention not in GRID_CONVENTIONS:
-            raise ArgumentError(
-                "convention",
-                expected=f"one of {sorted(GRID_CONVENTIONS)}",
-                got=convention,
-                hint="or give the settings themselves",
-            )
+        check_choice("convention", convention, sorted(GRID_CONVENTIONS), hint="or give the settings themselves")
         return cls(dim, **(GRID_CONVENTIONS[convention] | changes))
 
     def frequencies(self) -> tuple[float, ...]:

@@ -15,7 +15,7 @@ from typing import Any, Literal, get_args
 import torch
 from torch import Tensor
 
-from ordinate.arguments import renamed_argument
+from ordinate.arguments import check_choice, renamed_argument
 from ordinate.errors import ArgumentError
 from ordinate.frequencies import check_base, check_rotary_dim
 from ordinate.position.axes import Coordinates, check_coordinates, grid
@@ -96,10 +96,7 @@ class AxialRotary(AxisRotary):
         if axes not in (2, 3):
             raise ArgumentError("axes", expected="2 or 3", got=axes, hint="one axis is Rotary")
         check_base(base)
-        if schedule not in get_args(Schedule):
-            raise ArgumentError(
-                "schedule", expected=f"one of {list(get_args(Schedule))}", got=schedule, hint="leave it out for 'own'"
-            )
+        check_choice("schedule", schedule, get_args(Schedule), hint="leave it out for 'own'")
         if (schedule in ("linear", "octaves")) != (resolution is not None):
             raise ArgumentError(
                 "resolution",
@@ -170,13 +167,7 @@ class AxialRotary(AxisRotary):
         >>> AxialRotary.named("pixtral", 64)
         AxialRotary(64, layout='half', schedule='dealt')
         """
-        if convention not in AXIAL_CONVENTIONS:
-            raise ArgumentError(
-                "convention",
-                expected=f"one of {sorted(AXIAL_CONVENTIONS)}",
-                got=convention,
-                hint="or give the settings themselves",
-            )
+        check_choice("convention", convention, sorted(AXIAL_CONVENTIONS), hint="or give the settings themselves")
         settings = AXIAL_CONVENTIONS[convention] | changes
         if callable(settings.get("sections")):
             settings["sections"] = settings["sections"](head_dim // 2)

@@ -13,6 +13,7 @@ from typing import Any, Literal, get_args
 import torch
 from torch import Tensor
 
+from ordinate.arguments import check_choice
 from ordinate.errors import ArgumentError, ArgumentTypeError, RefusedError
 from ordinate.frequencies import Scaling, check_base, inverse_frequencies
 from ordinate.position.axes import on_every_axis
@@ -52,13 +53,7 @@ def axis_of_pairs(sections: Sequence[int], arrangement: Arrangement = "contiguou
                 hint=f"a model trained with it has sections {fitting} in truth: pass those",
             )
         return tuple(placed)
-    if arrangement != "alternating":
-        raise ArgumentError(
-            "arrangement",
-            expected=f"one of {list(get_args(Arrangement))}",
-            got=arrangement,
-            hint="mrope_interleaved in a config",
-        )
+    check_choice("arrangement", arrangement, get_args(Arrangement), hint="mrope_interleaved in a config")
     if len(set(sections[1:])) > 1:
         raise ArgumentError(
             "sections",

@@ -225,7 +225,7 @@ def legs(generation: str | None = None, *, physics_steps: int = 10) -> Legs:
     """
     chosen = installed_generation() if generation is None else generation
     if chosen is None:
-        raise MissingExtraError("fly", expected="the package flygym and MuJoCo", got="not installed", hint=INSTALL)
+        raise MissingExtraError("fly", expected="the package flygym and MuJoCo", got="none installed", hint=INSTALL)
     if "MUJOCO_GL" not in os.environ and sys.platform == "linux" and not os.environ.get("DISPLAY"):
         os.environ["MUJOCO_GL"] = "egl"  # read when MuJoCo is imported; its own default would look for a screen
     try:

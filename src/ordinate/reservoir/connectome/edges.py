@@ -206,7 +206,7 @@ def _graphml(place: Path) -> Any:
         networkx: Any = import_module("networkx")
     except ImportError:
         raise MissingExtraError(
-            "path", expected="the package networkx, for GraphML", got="not installed", hint="pip install networkx"
+            "path", expected="the package networkx, for GraphML", got="none installed", hint="pip install networkx"
         ) from None
     try:
         return networkx.read_graphml(place)

@@ -36,7 +36,7 @@ def arrow() -> Any:
         import pyarrow.parquet
     except ImportError:
         raise MissingExtraError(
-            "connectomes", expected="the package pyarrow", got="not installed", hint=install_command("connectomes")
+            "connectomes", expected="the package pyarrow", got="none installed", hint=install_command("connectomes")
         ) from None
     return pyarrow
 

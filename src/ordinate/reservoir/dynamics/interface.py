@@ -22,6 +22,9 @@ class State(NamedTuple):
     Args:
         activity: what is recorded and read out, [N] or [B, N].
         hidden: what else the dynamics keep; empty for rate units.
+
+    >>> State(np.zeros(3)).hidden
+    ()
     """
 
     activity: Array

@@ -542,7 +542,5 @@ def _chosen_impl(impl: str, dynamics: Dynamics, dtype: np.dtype[Any]) -> str:
         )
     there = find_spec("numba") is not None
     if impl == "compiled" and not there:
-        raise MissingExtraError(
-            "fast", expected="the package numba", got="numba is not installed", hint=install_command("fast")
-        )
+        raise MissingExtraError("fast", expected="the package numba", got="none installed", hint=install_command("fast"))
     return "compiled" if compilable and there else "scipy"

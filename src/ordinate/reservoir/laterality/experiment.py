@@ -78,6 +78,10 @@ class Laterality:
         assumptions: what the data do not say.
         activity: [2, R] of each cell read, in ascending order, with the left and with the right stimulated.
         is_right: [R], which of them are on the right.
+
+    >>> result = laterality(Connectome.synthetic(), "sensory", "descending")
+    >>> result.table.shape, result.crosses, result.index > 0
+    ((2, 2), False, False)
     """
 
     connectome: str

@@ -148,6 +148,14 @@ def force(
         RefusedError: the state diverged.
 
     Source: Sussillo and Abbott 2009, doi 10.1016/j.neuron.2009.07.018, equations 3 to 5.
+
+    >>> from ordinate.reservoir import Connectome, Reservoir
+    >>> rng = np.random.default_rng(0)
+    >>> loop = Reservoir(Connectome(rng.normal(0, 0.12, (100, 100))), feedback_weights=rng.uniform(-1, 1, (1, 100)), bias=0.3)
+    >>> wave = np.sin(np.arange(600) / 8)[:, None]
+    >>> run = force(loop, RecursiveLeastSquares(100, 1, ridge=0.1), wave)
+    >>> float(abs(run.outputs[-50:] - wave[-50:]).mean()) < 0.1
+    True
     """
     if reservoir.feedback_weights is None:
         raise ArgumentError(

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ordinate.errors import ArgumentError
+from ordinate.arguments import check_choice
 from ordinate.verify.adapters.calling import Call, Callee, Subject, best_of, calls, consecutive, same_in_every_row
 from ordinate.verify.observation import Unsupported
 from ordinate.verify.references.frequency_schedules import cos_sin_factor
@@ -244,8 +244,8 @@ def adapt_rotary(
     Raises:
         ArgumentError: no way fits; the message shows what was tried.
     """
-    if order is not None and order not in ORDERS:
-        raise ArgumentError("order", expected=f"one of {list(ORDERS)}", got=order)
+    if order is not None:
+        check_choice("order", order, ORDERS)
     callee = Callee(subject, **calling)
     candidates = (RotarySubject(callee.fresh(), form, settings) for form in _forms(callee, order, takes))
     score, best = best_of(
