@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
@@ -136,3 +137,54 @@ def test_a_text_model_inside_is_read_by_its_own_type() -> None:
     inner = {"model_type": "qwen3", "hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 2}
     for name in ("internvl_chat", "ovis2_5"):
         assert inspect_config({"model_type": name, "llm_config": inner}).main.model_type.value == "qwen3"
+
+
+GTE: dict[str, Any] = {"model_type": "new", "hidden_size": 768, "num_attention_heads": 12, "num_hidden_layers": 12}
+GTE |= {"max_position_embeddings": 8192, "position_embedding_type": "rope", "rope_theta": 20000}
+
+
+@pytest.mark.parametrize("mixed", [None, 0.625])
+def test_gte_scales_by_its_own_rule(mixed: float | None) -> None:
+    """modeling.py of new-impl, equations 6 and 10 to 13 there."""
+    scaling = {"type": "ntk", "factor": 8.0} | ({} if mixed is None else {"mixed_b": mixed})
+    turn = inspect_config({**GTE, "rope_scaling": scaling}).main.layers[0].rotation
+    assert turn is not None
+    if mixed is None:
+        right = [(20000 * 8) ** (-2 * i / 64) / 8 ** (2 / 64) for i in range(32)]
+    else:
+        right = [20000 ** (-2 * i / 64) / math.exp(math.log(8) / 32**mixed * (i + 1) ** mixed) for i in range(32)]
+    assert turn.inverse_frequencies() == pytest.approx(right, rel=1e-12)
+    assert inspect_config(GTE).main.layers[0].rotation.inverse_frequencies()[1] == pytest.approx(20000 ** (-1 / 32))  # type: ignore[union-attr,index]
+
+
+@pytest.mark.parametrize(
+    ("told", "rows"),
+    [
+        ({**GTE, "position_embedding_type": "absolute"}, 8192),
+        ({"model_type": "neobert", "rope": False, "max_length": 4096}, 4097),
+    ],
+)
+def test_what_does_not_turn_has_a_table(told: dict[str, Any], rows: int) -> None:
+    read = inspect_config(told)
+    assert read.main.kind == "learned"
+    assert read.main.layers[0].encodings[0].settings["rows"].value == rows
+
+
+def test_rwkv_7_may_attend_in_some_layers() -> None:
+    """fla/layers/rwkv7.py and fla/models/rwkv7: a state a layer, and `attn` for those that attend."""
+    told: dict[str, Any] = {"model_type": "rwkv7", "hidden_size": 2048, "head_dim": 64, "num_hidden_layers": 24}
+    assert inspect_config(told).cache.bytes_at(100) == 24 * (4 * 2048 * 64 + 2 * 2 * 2048)  # type: ignore[union-attr]
+    attends = {"layers": [3, 7], "num_heads": 8, "num_kv_heads": 4, "window_size": 512, "rope_theta": 20000.0}
+    read = inspect_config({**told, "attn": attends})
+    assert [(layer.indices, layer.window_keys.value) for layer in read.layers if layer.rotation] == [((3, 7), 512)]
+    assert read.cache.bytes_per_token.value == 2 * 4 * 256 * 2 * 2  # type: ignore[union-attr]
+    assert not read.findings
+
+
+def test_decilm_counts_heads_by_block_and_leaves_blocks_out() -> None:
+    """modeling_decilm.py: num_attention_heads // n_heads_in_group; no_op and replace_with_linear keep nothing."""
+    blocks = [{"attention": {"n_heads_in_group": size}} for size in (8, 16)]
+    blocks += [{"attention": {"no_op": True}}, {"attention": {"replace_with_linear": True}}]
+    told = {"model_type": "nemotron-nas", "hidden_size": 8192, "num_attention_heads": 64, "num_hidden_layers": 4}
+    read = inspect_config({**told, "block_configs": blocks, "max_position_embeddings": 131072})
+    assert read.cache.bytes_per_token.value == (8 + 4) * 2 * 128 * 2  # type: ignore[union-attr]

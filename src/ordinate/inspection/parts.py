@@ -99,6 +99,11 @@ def _holds_stack(raw: Mapping[str, Any], family: Family | None) -> bool:
     return family is not None or any(raw.get(key) is not None for key in OWN_SIZES)
 
 
+def _attention_of(block: Mapping[str, Any]) -> Mapping[str, Any]:
+    attention = block.get("attention")
+    return attention if isinstance(attention, Mapping) else {}
+
+
 def _with_blocks(raw: Mapping[str, Any], path: str) -> tuple[Mapping[str, Any], dict[str, tuple[Source, str]]]:
     """The settings with the heads of each layer as a list, where the file keeps them in `block_configs` (DeciLM, Nemotron)."""
     blocks, heads = raw.get("block_configs"), raw.get("num_attention_heads")
@@ -106,8 +111,7 @@ def _with_blocks(raw: Mapping[str, Any], path: str) -> tuple[Mapping[str, Any], 
         return raw, {}
     groups: list[Any] = []
     for block in blocks:
-        attention = block.get("attention")
-        attention = attention if isinstance(attention, Mapping) else {}
+        attention = _attention_of(block)
         stated, shared = attention.get("num_key_value_heads"), attention.get("n_heads_in_group")
         if attention.get("no_op") or attention.get("replace_with_linear"):
             groups.append(0)
@@ -118,8 +122,12 @@ def _with_blocks(raw: Mapping[str, Any], path: str) -> tuple[Mapping[str, Any], 
         else:
             return raw, {}
     extended = {**raw, "num_key_value_heads": groups, "num_hidden_layers": len(groups)}
-    if 0 in groups:
-        extended["layer_types"] = ["full_attention" if group else "no_attention" for group in groups]
+    windows = [size if type(size := _attention_of(block).get("window_length")) is int else 0 for block in blocks]
+    if 0 in groups or any(windows):
+        there = ["sliding_attention" if window else "full_attention" for window in windows]
+        extended["layer_types"] = [kind if group else "no_attention" for kind, group in zip(there, groups, strict=True)]
+    if any(windows):
+        extended.setdefault("sliding_window", max(windows))
     at = f"{path}.block_configs" if path else "block_configs"
     detail = f"{at}: num_attention_heads / attention.n_heads_in_group"
     place = f"{path}." if path else ""

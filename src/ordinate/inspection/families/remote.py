@@ -5,6 +5,7 @@ Read in the files that the repositories name in `auto_map` (configuration and mo
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +13,7 @@ from ordinate.inspection.families.decoders import HALF, encoder
 from ordinate.inspection.families.encoders import flagged, named, only_if, pair
 from ordinate.inspection.reader.heads import multi_head
 from ordinate.inspection.reader.input_encodings import fixed, image_table, learned
-from ordinate.inspection.reader.layer_kinds import all_windowed, at_flags, by_index, every
+from ordinate.inspection.reader.layer_kinds import all_windowed, at_flags, every
 from ordinate.inspection.reader.rotary import NO_ROTATION, RotaryRule, rope
 from ordinate.inspection.reader.row_types import Family, LayerGroup, Reader, Stack
 from ordinate.inspection.reader.score_encodings import alibi
@@ -165,6 +166,48 @@ def _rwkv7_state(section: Section, kind: str, hidden_size: Value) -> State | str
     return State(2 * hidden_size.value, hidden_size.value * head.value, formula)
 
 
+NEOBERT = rope(RotaryRule("interleaved", fixed_base=10000.0))
+
+
+def _rwkv7_layers(section: Section, count: int) -> list[str]:
+    """Recurrences, but for the layers that `attn` lists: those attend, within a window where it states one."""
+    listed = section.numbers("attn.layers").value or ()
+    kind = "sliding_attention" if section.has("attn.window_size") else "full_attention"
+    return [kind if index in listed else "linear_attention" for index in range(count)]
+
+
+def _rwkv7(group: LayerGroup) -> Encoding | None:
+    if group.kind == "linear_attention":
+        return fixed("none", "nowhere", "a recurrence tells order by itself")(group)
+    return rope(RotaryRule("half", base=("attn.rope_theta",)))(group)
+
+
+def _gte(group: LayerGroup) -> Encoding | None:
+    """GTE's own NTK: base x s and all frequencies divided by s^(2/d), or with `mixed_b` an exponent for each pair.
+
+    Read in modeling.py of Alibaba-NLP/new-impl (NTKScalingRotaryEmbedding, which names kexue.fm/archives/9706).
+    """
+    encoding = rope(HALF)(group)
+    scaling = group.section.raw.get("rope_scaling")
+    turn = encoding.rotation if encoding is not None else None
+    if encoding is None or turn is None or not isinstance(scaling, Mapping) or turn.rule.value != "ntk":
+        return encoding
+    factor, mixed = scaling.get("factor"), scaling.get("mixed_b")
+    plain = turn.unscaled_frequencies()
+    if not isinstance(factor, int | float) or isinstance(factor, bool) or factor <= 1 or plain is None:
+        return encoding
+    pairs = len(plain)
+    if isinstance(mixed, int | float) and 0 < mixed <= 8:
+        exponents = [((index + 1) / pairs) ** mixed for index in range(pairs)]
+    else:
+        exponents = [(index + 1) / pairs for index in range(pairs)]
+    written = tuple(each / factor**exponent for each, exponent in zip(plain, exponents, strict=True))
+    note = "the family's own rule: pair i of d/2 is slower by factor^((i + 1) / (d/2)), from the first pair on"
+    settings = {key: Value(scaling[key], "file", f"rope_scaling.{key}") for key in ("factor", "mixed_b") if key in scaling}
+    own = replace(turn, rule=Value("ntk of GTE", "family", group.origin), settings=settings, scaling=None, written=written)
+    return replace(encoding, rotation=own, spec=None, note=note)
+
+
 def _ernie(group: LayerGroup) -> Encoding | None:
     """ERNIE 4.5 VL: the last `freq_allocation` pairs turn by time, the others by height and width in turn."""
     section, head = group.section, group.attention.head_dim
@@ -247,9 +290,11 @@ REMOTE: dict[str, Family] = {
         defaults={},
     ),
     "rwkv7": _remote(
-        fixed("none", "nowhere", "a recurrence tells order by itself"),
-        "RWKV 7, read in flash-linear-attention's configuration and Peng et al. 2025, arXiv 2503.14456 (from memory)",
-        pattern=by_index(lambda index, count: "linear_attention"),
+        _rwkv7,
+        "RWKV 7, read in flash-linear-attention (fla/layers/rwkv7.py at commit 0315a70)",
+        pattern=_rwkv7_layers,
+        attention=multi_head(("attn.num_heads",), ("attn.num_kv_heads",), ("attn.head_dim",)),
+        window=("attn.window_size",),
         claimed=(),
         state=_rwkv7_state,
     ),
@@ -295,7 +340,11 @@ REMOTE: dict[str, Family] = {
     ),
     "internvl_chat": Family(parts={"vision_config": "intern_vit_6b"}, origin="modeling_internvl_chat.py"),
     "neobert": replace(
-        encoder(rope(RotaryRule("interleaved", fixed_base=10000.0)), "model.py of NeoBERT", claimed=("max_length",)),
+        encoder(
+            lambda group: (learned("max_length", extra=1) if group.section.raw.get("rope") is False else NEOBERT)(group),
+            "model.py of NeoBERT",
+            claimed=("max_length",),
+        ),
         defaults={"hidden_size": 768, "num_hidden_layers": 28, "num_attention_heads": 12},
     ),
     **_alike("deci nemotron-nas", _remote(rope(HALF), "modeling_decilm.py: Llama with heads that differ from layer to layer")),
@@ -313,7 +362,10 @@ REMOTE: dict[str, Family] = {
     "xlm-roberta-flash": encoder(rope(HALF), "modeling_xlm_roberta.py of xlm-roberta-flash-implementation"),
     "kimi_vl": Family(parts={"text_config": "deepseek_v3"}, origin="modeling_kimi_vl.py"),
     "deepseek_vl_v2": Family(parts={"language_config": "deepseek_v2"}, origin="DeepSeek-VL2"),
-    "new": encoder(rope(HALF), "modeling.py of Alibaba-NLP/new-impl"),
+    "new": encoder(
+        lambda group: (learned("max_position_embeddings") if named("absolute", default="rope")(group) else _gte)(group),
+        "modeling.py of Alibaba-NLP/new-impl",
+    ),
     "jina_bert": encoder(alibi(symmetric=True), "modeling_bert.py of jina-bert-implementation"),
     "chronos2": Family(
         (Stack((rope(HALF),), attention=multi_head(derive_head_dim=False), claimed=("chronos_config.context_length",)),),
