@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from ordinate.articles.d import d20_speed, d21_chip
-from ordinate.lab.claim import Inputs
 from ordinate.lab.measurement import Measurement, Verdict, judge
 from ordinate.logic import Circuit
 from ordinate.logic.export.lut_mapping import LutNetwork, map_luts
@@ -51,23 +50,7 @@ def test_d20_a_way_that_answers_wrongly_takes_the_word_away(result: dict[str, d2
     assert verdict(d20_speed.speed(SMALL, {"wrong": wrong}, 0.02, IMAGES, 0.9)) is Verdict.NOT_TESTABLE
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(shutil.which("gcc") is None, reason="no gcc here")
-def test_d20_is_reproduced() -> None:
-    measured = d20_speed.measure(Inputs())
-    assert verdict(measured) is Verdict.REPRODUCED
-    assert Verdict.REPRODUCED in measured.meaning
-    assert not measured.untested
-
-
 # D21
-
-
-@pytest.mark.slow
-def test_d21_is_reproduced_without_other_tools() -> None:
-    measured = d21_chip.measure(Inputs())
-    assert verdict(measured) is Verdict.REPRODUCED
-    assert measured.untested == [("placing and routing", "asked for with --full")]
 
 
 def sized(monkeypatch: pytest.MonkeyPatch, small: Circuit, large: Circuit, **options: Any) -> Measurement:

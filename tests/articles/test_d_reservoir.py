@@ -16,10 +16,8 @@ from ordinate.lab.claim import Inputs
 from ordinate.lab.measurement import Measurement, Role, Verdict, judge
 from ordinate.reservoir import Connectome, KinematicFly
 from ordinate.reservoir.body.kinematic import Body, Pose
-from ordinate.reservoir.body.neuromechfly import installed_generation
 from ordinate.reservoir.connectome.nulls import rewired
-from tests.articles.conftest import foreseen
-from tests.external import folder, required
+from tests.external import required
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
@@ -47,24 +45,6 @@ def synthetic() -> Brain:
 
 def as_if_real(brain: Brain, connectome: Connectome | None = None) -> Brain:
     return replace(brain, connectome=connectome or brain.connectome, real=True)
-
-
-@foreseen(["D14"])
-def test_d14_is_measured_on_the_simulator_alone(row: dict[str, Any]) -> None:
-    assert row["verdict"] == ("not testable here" if installed_generation() is None else "reproduced")
-    assert row["figures"]
-
-
-FORESEEN = {"D11": "reproduced", "D12": "corrected", "D13": "refuted", "D29": "refuted"}
-
-
-@foreseen(FORESEEN)
-def test_the_claims_come_out_as_foreseen_with_figures_and_a_meaning(row: dict[str, Any]) -> None:
-    measured = folder("larval-drosophila") is not None
-    assert row["verdict"] == (FORESEEN[row["id"]] if measured else "not testable here")
-    assert row["figures"]
-    assert all(figure["alt"] and figure["caption"] for figure in row["figures"])
-    assert "differs from what the claim's author found" not in row["meaning"]
 
 
 # where it is measured

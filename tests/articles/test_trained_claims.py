@@ -14,38 +14,15 @@ from ordinate.articles.c import c14_remedies
 from ordinate.articles.d import d27_sentences, d28_heads_on_images
 from ordinate.articles.trained_terms import four_terms_of, shares
 from ordinate.errors import DataError
-from ordinate.lab.catalogue import choose, read_claims
-from ordinate.lab.claim import Inputs
 from ordinate.lab.measurement import Measurement, Verdict, judge
-from ordinate.lab.runner import run_one
 from ordinate.position import Sinusoidal
 from ordinate.sweep.model import SweepDecoder
-from tests.articles.conftest import TRAINED
 
 pytestmark = pytest.mark.usefixtures("undrawn")
-
-FORESEEN = {
-    **dict.fromkeys(("A6", "A8", "B8", "B10", "B11", "C14", "D27", "D28"), "reproduced"),
-    **dict.fromkeys(("A7", "B9"), "corrected"),
-}
 
 
 def verdict(measurement: Measurement) -> Verdict:
     return judge(measurement.checks)[0]
-
-
-def test_these_are_the_claims_that_the_everyday_run_leaves_out() -> None:
-    assert set(FORESEEN) == {name for name in TRAINED if name[0] != "F"}  # those are in test_field.py
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", FORESEEN)
-def test_the_claims_come_out_as_foreseen_with_figures_and_a_meaning(name: str) -> None:
-    (claim,) = choose(read_claims("ordinate.articles"), [name])
-    row = run_one(claim, Inputs().for_claim(claim, None)).row
-    assert row["verdict"] == FORESEEN[name], row["checks"]
-    assert row["figures"]
-    assert "differs from what the claim's author found" not in row["meaning"]
 
 
 def test_the_four_terms_add_up_to_the_scores_that_attention_forms(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import itertools
 import json
+import os
 import sys
 import types
 from collections.abc import Callable
@@ -15,7 +16,7 @@ import pytest
 from rich.console import Console
 
 from ordinate.data import word_vectors
-from ordinate.errors import UnknownNameError
+from ordinate.errors import RefusedError, UnknownNameError
 from ordinate.lab.catalogue import read_claims
 from ordinate.lab.claim import Claim, Inputs
 from ordinate.lab.measurement import Animation, Check, Figure, Measurement, Verdict
@@ -142,3 +143,37 @@ def test_vectors_without_the_claims_words_are_refused_before_any_work() -> None:
     check_inputs([CLAIMS["A2"], CLAIMS["A3"]], Inputs(vectors=fewer))
     with pytest.raises(UnknownNameError, match=r"--vectors: .*A5.*'tired'"):
         check_inputs([CLAIMS["A5"]], Inputs(vectors=fewer))
+
+
+NUMBERED = """
+import os
+from ordinate.lab.claim import Claim, Inputs
+from ordinate.lab.measurement import Check, Measurement, Role, Verdict
+
+CLAIM = Claim(id="{id}", title="t", statement="s", varies="v", band="b", budget_seconds=1, shares="{shares}")
+
+
+def measure(inputs):
+    {body}
+    return Measurement([Check.near("x", 1.0, 1.0, 0.1)], str(os.getpid()), {{}}, "nothing")
+"""
+
+
+def written(folder: Path, bodies: dict[str, str], shares: str) -> tuple[Claim, ...]:
+    for name, body in bodies.items():
+        (folder / f"{name}.py").write_text(NUMBERED.format(id=name, body=body, shares=shares if body == "pass" else ""))
+    return read_claims(folder)
+
+
+def test_processes_beside_each_other_keep_the_order_and_what_shares_trainings_together(tmp_path: Path) -> None:
+    claims = written(tmp_path, {"X1": "pass", "X2": "1 / 0", "X3": "pass"}, "a model")
+    rows = [result.row for result in run(claims, Inputs(), jobs=2)]
+    assert [row["id"] for row in rows] == ["X1", "X2", "X3"]
+    assert [row["verdict"] for row in rows] == ["reproduced", "failed", "reproduced"]
+    assert rows[0]["key_figure"] == rows[2]["key_figure"] != str(os.getpid())
+
+
+def test_a_process_that_is_killed_is_refused_in_one_line(tmp_path: Path) -> None:
+    claims = written(tmp_path, {"X1": "os._exit(1)", "X2": "pass"}, "")
+    with pytest.raises(RefusedError, match="--jobs 1"):
+        run(claims, Inputs(), jobs=2)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["lab"]
 
+_WORTH_PROCESSES = 60  # seconds of budget
 _STYLES = {"reproduced": "green", "corrected": "yellow", "refuted": "red", "not testable here": "dim", "failed": "bold magenta"}
 _PLAIN = str.maketrans({"✓": "+", "≈": "~", "✗": "-", "²": "^2", "±": "+-", "×": "x", "–": "-", "°": " degrees", "ñ": "n"})
 
@@ -38,6 +39,10 @@ def lab(
     data: Annotated[
         Path | None,
         typer.Option("--data", metavar="DIR", help="Folder that holds `mnist` or `larval-drosophila`; else embedded data."),
+    ] = None,
+    jobs: Annotated[
+        int | None,
+        typer.Option("--jobs", metavar="N", min=1, help="Processes; one a core by default, one for few claims and --full."),
     ] = None,
     seed: Annotated[int | None, typer.Option("--seed", metavar="N", min=0, help="Count seeds from N.")] = None,
     listed: Listed = False,
@@ -63,7 +68,7 @@ def lab(
 
         typer.echo(f"report: {republish(out)}", err=True)
     else:
-        rows = _measure(chosen, out, full=full, vectors=vectors, data=data, seed=seed, earlier=full_results(source))
+        rows = _measure(chosen, out, full=full, vectors=vectors, data=data, seed=seed, jobs=jobs, earlier=full_results(source))
         _print_rows(rows, as_json)
         if any(row["verdict"] == "failed" for row in rows):
             raise typer.Exit(1)
@@ -77,6 +82,7 @@ def _measure(
     vectors: str | None,
     data: Path | None,
     seed: int | None,
+    jobs: int | None,
     earlier: Mapping[str, Mapping[str, Any]],
 ) -> list[dict[str, Any]]:
     from rich.console import Console
@@ -89,7 +95,11 @@ def _measure(
     with destination(out) as staging:  # first of all: nobody should wait for results that cannot be kept
         inputs = Inputs(vectors=None if vectors is None else word_vectors(vectors), full=full, data=data)
         check_inputs(chosen, inputs)
-        results = run(chosen, inputs, seed=seed, console=Console(stderr=True), full_results=earlier)
+        if jobs is None:  # another process costs seconds, and what is measured with --full may use all cores itself
+            from joblib import cpu_count
+
+            jobs = 1 if full or sum(claim.budget_seconds for claim in chosen) < _WORTH_PROCESSES else cpu_count()
+        results = run(chosen, inputs, seed=seed, jobs=jobs, console=Console(stderr=True), full_results=earlier)
         page = publish(results, staging, out)
     typer.echo(f"report: {page}", err=True)
     return [outcome.row for outcome in results]

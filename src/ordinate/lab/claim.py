@@ -44,6 +44,7 @@ class Claim:
         setup_detail: what differs, and what brings it nearer.
         seeds: how many random draws; they are 0, 1, ... unless the user counts from another.
         full_only: too long for the everyday run; measured with `--full` or when asked for by name.
+        shares: a name that claims have in common which use the same trained models: they are measured in one process.
         words: the words that word vectors must contain, so that a file without them is refused before any work.
         article: the source in words; the catalogue fills it in.
         origin: the module or the path of the file with `measure`; the catalogue fills it in.
@@ -65,6 +66,7 @@ class Claim:
     setup_detail: str = ""
     seeds: int = 1
     full_only: bool = False
+    shares: str = ""
     words: str = ""
     article: str = ""
     origin: str = ""

@@ -1,4 +1,4 @@
-"""Runs claims one after the other and makes a row of each, whatever happens to it.
+"""Runs claims, one after the other or a process a core, and makes a row of each, whatever happens to it.
 
 A claim that raises becomes a row that says so; the others go on. Rows are plain JSON types and complete: what was claimed, what
 was measured, the verdict, and on what machine, so the report needs nothing else.
@@ -10,13 +10,13 @@ import hashlib
 import json
 import time
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from ordinate.errors import UnknownNameError
+from ordinate.errors import RefusedError, UnknownNameError
 from ordinate.lab.claim import Claim, Inputs
 from ordinate.lab.machine import machine, versions
 from ordinate.lab.measurement import Animation, Figure, Measurement, Role, Verdict, judge
@@ -64,34 +64,77 @@ def run(
     inputs: Inputs,
     *,
     seed: int | None = None,
+    jobs: int = 1,
     console: Console | None = None,
     full_results: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> list[ClaimResult]:
     """Measure every claim and judge it.
 
     Args:
-        claims: in the order they are to be run.
+        claims: in the order of the results.
         inputs: vectors and extent; the seeds in it are replaced by each claim's own.
         seed: where to start counting seeds instead.
+        jobs: processes beside each other. Above 1 each computes with one thread, and claims that share trainings stay together.
         console: where a progress bar is drawn; None for silence.
         full_results: by id, what an earlier long measurement came to; everyday rows name it.
 
     Returns:
         One result a claim, also for those that failed.
+
+    Raises:
+        RefusedError: a process was killed from outside, for memory perhaps.
     """
-    results = []
+    results: dict[str, ClaimResult] = {}
     with _progress(console) as progress:
         task = progress.add_task("", total=len(claims)) if progress else None
-        for claim in claims:
+
+        def show(claim: Claim) -> None:
             if progress and task is not None:
-                progress.update(task, description=f"{claim.id} {claim.title}")
-            result = run_one(claim, inputs.for_claim(claim, seed))
+                progress.update(task, description=f"{claim.id} {claim.title}", completed=len(results))
+
+        work = [(claim, inputs.for_claim(claim, seed)) for claim in claims]
+        for claim, result in _one_by_one(work, show) if jobs == 1 else _beside_each_other(work, jobs):
             if not inputs.full:
                 result.row["full_result"] = dict((full_results or {}).get(claim.id, {}))
-            results.append(result)
-            if progress and task is not None:
-                progress.advance(task)
-    return results
+            results[claim.id] = result
+            show(claim)
+    return [results[claim.id] for claim in claims]
+
+
+Work = tuple[Claim, Inputs]
+
+
+def _one_by_one(work: Sequence[Work], show: Callable[[Claim], None]) -> Iterator[tuple[Claim, ClaimResult]]:
+    for claim, inputs in work:
+        show(claim)
+        yield claim, run_one(claim, inputs)
+
+
+def _beside_each_other(work: Sequence[Work], jobs: int) -> Iterator[tuple[Claim, ClaimResult]]:
+    from joblib import Parallel, delayed, parallel_config
+
+    groups: dict[str, list[Work]] = {}
+    for claim, inputs in work:
+        groups.setdefault(claim.shares or claim.id, []).append((claim, inputs))
+    # long ones first: at the end no core waits long for another
+    ordered = sorted(groups.values(), key=lambda group: -sum(claim.budget_seconds for claim, _ in group))
+    try:
+        with parallel_config(backend="loky", n_jobs=jobs, inner_max_num_threads=1):
+            for group in Parallel(return_as="generator_unordered", batch_size=1)(delayed(_run_group)(one) for one in ordered):
+                yield from group
+    except Exception as problem:
+        if type(problem).__module__.split(".")[0] not in ("joblib", "concurrent"):
+            raise
+        raise RefusedError(
+            "--jobs",
+            expected="processes that live until their claims are measured",
+            got=f"{type(problem).__name__}: {problem}",
+            hint="--jobs 1 measures one claim after the other in one process",
+        ) from problem
+
+
+def _run_group(group: Sequence[Work]) -> list[tuple[Claim, ClaimResult]]:
+    return [(claim, run_one(claim, inputs)) for claim, inputs in group]
 
 
 def run_one(claim: Claim, inputs: Inputs) -> ClaimResult:

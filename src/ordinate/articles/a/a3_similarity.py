@@ -137,7 +137,12 @@ def _picture(cosines: npt.NDArray[np.float64], mean: npt.NDArray[np.float64]) ->
             label="the article's six points",
         )
         right.grid(axis="y")
-        right.set(title="Mean by distance", xlabel="distance (tokens)", ylabel="cosine similarity", ylim=(0.34, 1.02))
+        right.set(
+            title="Mean by distance",
+            xlabel="distance (tokens)",
+            ylabel="cosine similarity",
+            ylim=(min(0.34, float(mean.min()) - 0.01), 1.02),
+        )
         right.legend(loc="upper right")
         svg = to_svg(figure)
     return Figure(

@@ -35,6 +35,7 @@ CLAIM = Claim(
     varies="projections before and after training",
     band="weight on that token at least half after training and under a tenth before; accuracy at least 95 %",
     budget_seconds=20,
+    shares="position terms",
 )
 
 _BACK = 7

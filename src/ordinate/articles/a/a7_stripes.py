@@ -35,6 +35,7 @@ CLAIM = Claim(
     varies="what the sinusoids go through: nothing, fresh projections, trained ones of two tasks",
     band="climbing at most half of the raw similarity's, on either task",
     budget_seconds=20,
+    shares="position terms",
 )
 
 _FARTHEST = 48

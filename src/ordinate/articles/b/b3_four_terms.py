@@ -23,12 +23,14 @@ __all__ = ["CLAIM", "four_terms", "measure"]
 CLAIM = Claim(
     id="B3",
     title="A score has four terms",
-    place="B68-84",
+    place="B61-84",
     statement=(
         "With positions added, a score (X_t + PE(t))(X_t' + PE(t')) splits into content with content, two mixed terms "
-        "whose meaning is unknown, and position with position."
+        "whose meaning is unknown, and position with position; projections in a row are one matrix W."
     ),
-    remark="Like the article this leaves the projections out. The four shares are ours.",
+    remark=(
+        "The four terms leave the projections out, as the article does; it prints W^V where W^K is meant. The shares are ours."
+    ),
     setup="none stated",
     setup_detail="GloVe vectors of one sentence",
     varies="the pair of tokens of a sentence, and whether the words are scaled by sqrt(d)",
@@ -60,10 +62,13 @@ def four_terms(words: Tensor, places: Tensor, source: str = "given vectors") -> 
     scores = (words + places) @ (words + places).T
     off = float((sum(terms) - scores).abs().max())
     shares, scaled = _shares(terms), _shares(_terms(words * math.sqrt(words.shape[-1]), places))
+    chained, folded, bent = _projected(words)
     without_mixed = float((terms[0] + terms[3] - scores).abs().max())
     checks = [
         Check.at_most("largest difference between the four terms and the score", off, 1e-12),
         *(Check.at_least(f"share of the variance, {name}", share, 0.01) for name, share in zip(_NAMES, shares, strict=True)),
+        Check.at_most("scores by four projections in a row, less those by their product W", _apart(chained, folded), 1e-12),
+        Check.at_least("the same with a rectifier between the projections", _apart(bent, folded), 0.1, role=Role.CONTROL),
         Check.at_least("difference from the score if the mixed terms are dropped", without_mixed, 0.1, role=Role.CONTROL),
     ]
     return Measurement(
@@ -92,6 +97,23 @@ def _terms(words: Tensor, places: Tensor) -> list[Tensor]:
     return [words @ words.T, words @ places.T, places @ words.T, places @ places.T]
 
 
+def _projected(words: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Scores by W_Q, W_i^Q, W_i^K and W_K one after the other, by their product, and with a rectifier after the first."""
+    generator, width = torch.Generator().manual_seed(0), words.shape[-1]
+    to_query, of_head, to_key, of_key_head = (
+        torch.randn(width, columns, generator=generator, dtype=words.dtype) / width**0.5
+        for columns in (width, width // 2, width, width // 2)
+    )
+    keys = words @ to_key @ of_key_head
+    product = to_query @ of_head @ (to_key @ of_key_head).T
+    return words @ to_query @ of_head @ keys.T, words @ product @ words.T, (words @ to_query).relu() @ of_head @ keys.T
+
+
+def _apart(one: Tensor, other: Tensor) -> float:
+    """The largest difference, as a share of the largest score."""
+    return float((one - other).abs().max() / other.abs().max())
+
+
 def _shares(terms: list[Tensor]) -> list[float]:
     variances = torch.stack([term.var() for term in terms])
     return (variances / variances.sum()).tolist()
@@ -115,7 +137,7 @@ def _space(words: Tensor, places: Tensor) -> Figure:
                 panel.annotate(
                     "", (u, v), (x, y), arrowprops={"arrowstyle": "->", "color": SERIES[1]["color"], "linewidth": 1.1}
                 )
-                panel.text(x, y, f" {word}", fontsize=7, va="bottom")
+                panel.annotate(word, (x, y), (3, 3), textcoords="offset points", fontsize=7.5)
             panel.set(title=title, xlabel="first principal component", ylabel="second" if scale == 1.0 else "")
             panel.margins(0.12)
         svg = to_svg(figure)

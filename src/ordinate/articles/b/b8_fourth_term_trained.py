@@ -29,6 +29,7 @@ CLAIM = Claim(
     varies="the task, and the model before and after training",
     band="the fourth term carries at least half of the variance where distance matters, and under a tenth where content does",
     budget_seconds=20,
+    shares="position terms",
 )
 
 _TASKS = {"k-back": "the token 7 places ago", "lookup": "the value of a key", "text": "the next byte of text"}

@@ -32,6 +32,7 @@ CLAIM = Claim(
     varies="the place of the needle, the length of the context, and the encoding",
     band="recall in the middle half at least 5 points under both ends",
     budget_seconds=20,
+    shares="recall models",
 )
 
 Recall = Mapping[str, Mapping[int, Sequence[float]]]
@@ -128,14 +129,14 @@ def _dip(row: Sequence[float]) -> float:
 def _picture(recall: Recall) -> Figure:
     columns = min(4, len(recall))
     rows = math.ceil(len(recall) / columns)
-    with canvas(columns, rows, height=1.2 + 1.4 * rows) as (figure, grid):
+    with canvas(columns, rows, height=1.4 + 1.4 * rows) as (figure, grid):
         panels = [grid] if len(recall) == 1 else list(grid.flat)
         for panel, (name, by_depth) in zip(panels, recall.items(), strict=False):
             heat_map(
                 panel, list(by_depth.values()), label="recall", y_labels=[str(n) for n in by_depth], lower=0, upper=1, bar=False
             )
             panel.set_xticks([0, len(next(iter(by_depth.values()))) - 1], ["beginning", "end"])
-            panel.set_title(name)
+            panel.set(title=name, xlabel="place of the needle", ylabel="tokens" if panel is panels[0] else "")
         for panel in panels[len(recall) :]:
             panel.set_axis_off()
         figure.colorbar(panels[0].images[0], ax=panels, location="bottom", shrink=0.5, aspect=40, label="recall")

@@ -40,6 +40,7 @@ CLAIM = Claim(
     band="frequencies to 1e-12; the best scaling at least 0.05 bits per byte better than none",
     seeds=2,
     budget_seconds=20,
+    shares="text models",
 )
 
 _FACTOR, _CONTEXT = 4.0, 4096  # for the frequencies alone: a head of 64 channels in a context of thousands

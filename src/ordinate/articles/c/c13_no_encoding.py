@@ -34,7 +34,7 @@ CLAIM = Claim(
     setup_detail="a model of two layers, trained for seconds",
     varies="the mask, the layer that is read, and whether the model is trained",
     band="held-out R² of a linear probe at least 0.1 with the mask, at most 0.03 without",
-    seeds=3,
+    seeds=2,
     budget_seconds=25,
 )
 

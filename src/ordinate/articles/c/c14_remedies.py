@@ -40,6 +40,7 @@ CLAIM = Claim(
     band="each remedy recalls at least 10 points more than the whole context does; chunks without the needle at most 40 %",
     seeds=2,
     budget_seconds=15,
+    shares="recall models",
 )
 
 _TRAINED, _LONG = 32, 128

@@ -32,6 +32,7 @@ CLAIM = Claim(
     band=("at twice the training length at most 0.05 bits per byte behind a cut context; RoPE at four times it at least 0.1"),
     seeds=2,
     budget_seconds=15,
+    shares="text models",
 )
 
 _ARTICLE_LENGTH = 1024

@@ -36,6 +36,7 @@ CLAIM = Claim(
     band="at four times the training length at most 0.1 bits per byte behind a cut context",
     seeds=2,
     budget_seconds=20,
+    shares="text models",
 )
 
 

@@ -63,7 +63,7 @@ class Size:
     steps: Sequence[int] = (3, 5, 10, 20)
 
 
-QUICK = Size({"rewired": 6, "relabelled": 6, "shuffled": 6, "mirrored": 1})
+QUICK = Size({"rewired": 4, "relabelled": 6, "shuffled": 4, "mirrored": 1})
 FULL = Size(
     {"rewired": 40, "relabelled": 40, "shuffled": 40, "random": 40, "mirrored": 1},
     thresholds=(1, 2, 3, 5),

@@ -60,8 +60,8 @@ def plan_for(brain: Brain, seeds: tuple[int, ...], full: bool) -> Plan:
     quick = Plan(seeds=seeds, gains=(0.9, 2.0, 4.0), ridges=(1e-6, 1e-2, 1.0), most_read=100)
     if not brain.real:
         return replace(quick, size=Size(train=600, validation=250, test=600))
-    size = Size(washout=60, train=350, validation=100, test=250)
-    return replace(quick, tasks=("memory", "narma10"), normalisations=("input",), gains=(0.9, 2.0, 4.0, 8.0), size=size)
+    size = Size(washout=50, train=300, validation=100, test=200)
+    return replace(quick, tasks=("memory", "narma10"), normalisations=("input",), size=size)
 
 
 def silenced(connectome: Connectome, seed: int) -> Connectome:

@@ -133,16 +133,23 @@ def gates(form: Form, printed: dict[str, Callable[[np.ndarray, np.ndarray], np.n
 
 
 def _picture(relaxed: Callable[[str, np.ndarray, np.ndarray], np.ndarray], x: np.ndarray, y: np.ndarray) -> Figure:
-    with canvas(4, 4, height=6.4) as (figure, rows):
-        for axes, name in zip(np.ravel(rows), GATE_NAMES, strict=True):
+    with canvas(4, 4, height=7.4) as (figure, rows):
+        for place, (axes, name) in enumerate(zip(np.ravel(rows), GATE_NAMES, strict=True)):
             heat_map(axes, relaxed(name, x, y), label="", lower=0, upper=1, bar=False)
             axes.set(title=name, xticks=[], yticks=[])
             axes.invert_yaxis()
+            if place % 4 == 0:
+                axes.set_yticks([0, len(x) - 1], ["0", "1"])
+                axes.set_ylabel("a", rotation=0)
+            if place >= 12:
+                axes.set_xticks([0, len(x) - 1], ["0", "1"])
+                axes.set_xlabel("b")
+        figure.colorbar(rows[0, 0].images[0], ax=rows, location="bottom", shrink=0.5, aspect=40, label="output of the gate")
         svg = to_svg(figure)
     return Figure(
         "gates",
         svg,
-        caption="The sixteen gates between their corners: first input upwards, second to the right, dark 0, light 1.",
+        caption="The sixteen gates between their corners: first input a upwards, second input b to the right.",
         alt="Sixteen squares in four rows. Constants are of one shade; inputs and negations run from dark to light along one "
         "side; AND, OR and their kin have one corner that differs from the three others; XOR and XNOR are saddles.",
     )

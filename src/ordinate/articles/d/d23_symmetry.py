@@ -24,7 +24,10 @@ CLAIM = Claim(
     id="D23",
     title="Three kinds of symmetry",
     place="D376-387, D524-532",
-    statement="Convolution follows a translation, and global pooling is invariant to position.",
+    statement=(
+        "Convolution follows a translation, global pooling is invariant to position, and max pooling is in general "
+        "irreversible."
+    ),
     remark="That attention follows a permutation is the third symmetry, from D1074-1082.",
     setup="none stated",
     varies="the layer, and the shift or the order of its input",
@@ -39,7 +42,7 @@ Layers = Mapping[str, Callable[[Tensor], Tensor]]
 
 
 def layers(seed: int) -> Layers:
-    """From rows [40, 4]: "convolution" and "dense" to [40, 4], "pooling" to [4], "attention" to [40, 4]."""
+    """From rows [40, 4]: "convolution", "dense" and "attention" to [40, 4], "pooling" to [4], "max pooling" to fewer."""
     generator = torch.Generator().manual_seed(seed)
     kernel = torch.randn(_CHANNELS, _CHANNELS, _KERNEL, generator=generator, dtype=torch.float64)
     dense = torch.randn(_CELLS, _CELLS, generator=generator, dtype=torch.float64) / _CELLS**0.5
@@ -54,6 +57,7 @@ def layers(seed: int) -> Layers:
         "convolution on a ring": lambda x: convolution(x, ring=True),
         "pooling": lambda x: convolution(x).relu().mean(0),
         "largest": lambda x: convolution(x).relu().amax(0),
+        "max pooling": lambda x: x.unflatten(0, (-1, 2)).amax(1),
         "attention": lambda x: plain_attention(x)[0],
         "dense": lambda x: dense @ x,
     }
@@ -83,6 +87,8 @@ def symmetry(make: Callable[[int], Layers], seeds: Sequence[int]) -> Measurement
         note("convolution", conv(moved) - conv(bump).roll(_SHIFT, 0))
         note("mean over all cells", layer["pooling"](moved) - layer["pooling"](bump))
         note("largest over all cells", layer["largest"](moved) - layer["largest"](bump))
+        lowered = torch.where(tokens == tokens.unflatten(0, (-1, 2)).amax(1).repeat_interleave(2, 0), tokens, tokens - 1)
+        note("max pooling", layer["max pooling"](lowered) - layer["max pooling"](tokens))
         note("attention", attention(tokens[order]) - attention(tokens)[order])
         ring, at_end = layer["convolution on a ring"], edge.roll(_SHIFT, 0)
         note("ring", ring(at_end) - ring(edge).roll(_SHIFT, 0))
@@ -99,6 +105,7 @@ def symmetry(make: Callable[[int], Layers], seeds: Sequence[int]) -> Measurement
         Check.at_most("convolution of a shifted bump, and the shifted convolution", most["convolution"], 1e-12),
         Check.at_most("mean over all cells, before and after the shift", most["mean over all cells"], 1e-12),
         Check.at_most("largest over all cells, before and after the shift", most["largest over all cells"], 1e-12),
+        Check.at_most("max pooling in twos, of two rows that differ by 1 in every second cell", most["max pooling"], 1e-12),
         Check.at_most("attention of permuted tokens, and the permuted attention", most["attention"], 1e-12),
         Check.at_most("convolution on a ring, a bump across the end", most["ring"], 1e-12, role=Role.LIMIT),
         Check.at_least("convolution with zeros at the border, a bump across the end", least["border"], 0.01, role=Role.LIMIT),

@@ -151,11 +151,11 @@ def _space(embedded: Mapping[str, Sequence[float]]) -> Figure:
         axes = figure.add_subplot(projection="3d")
         for (word, vector), series in zip(embedded.items(), SERIES, strict=False):
             axes.plot(*zip((0, 0, 0), vector, strict=True), color=series["color"], linewidth=1.8)
-            axes.text(*vector, word, fontsize=8)
+            axes.text(*vector, f" {word} ", fontsize=8, ha="left" if word == "orange" else "right")  # apple lies beside orange
         moved = [a + b for a, b in zip(embedded["orange"], place, strict=True)]
         axes.plot(*zip(embedded["orange"], moved, strict=True), color="#1b1c1e", linewidth=1.2, linestyle="--")
         axes.plot(*zip((0, 0, 0), moved, strict=True), color=SERIES[1]["color"], linewidth=1.8, linestyle=":")
-        axes.text(*moved, "orange at position 3", fontsize=8)
+        axes.text(*moved, " orange at position 3", fontsize=8)
         axes.set(xlabel="1", ylabel="2", zlabel="3")
         axes.tick_params(labelsize=6)
         for one in (axes.xaxis, axes.yaxis, axes.zaxis):

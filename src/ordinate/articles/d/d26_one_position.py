@@ -119,13 +119,13 @@ def _robot(encode: Encode) -> Figure:
     width = 12
     drawn = torch.randn(len(words), width, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
     places = encode(width, torch.arange(len(words)))
-    with canvas(3, height=2.3) as (figure, axes):
+    with canvas(3, height=2.5) as (figure, axes):
         for panel, (name, values) in zip(
             axes, {"embedding": drawn, "encoding": places, "sum": drawn + places}.items(), strict=True
         ):
             labels = words if panel is axes[0] else [""] * len(words)
             heat_map(panel, values.numpy(), label="value", y_labels=labels, lower=-2.5, upper=2.5)
-            panel.set(title=name)
+            panel.set(title=name, xlabel="channel")
         svg = to_svg(figure)
     return Figure(
         "tokens",

@@ -35,7 +35,7 @@ CLAIM = Claim(
     setup_detail="the article does not name its task; two made-up ones here, one where few tokens matter and one where all do",
     varies="the pooling, everything else alike; two of forty tokens matter, or all forty alike; five seeds",
     band="95 % interval of the gain wholly above 5 points where two tokens matter; below 2 points where all do",
-    seeds=5,
+    seeds=4,
     budget_seconds=25,
 )
 
@@ -192,7 +192,7 @@ def _accuracies(task: Task, drawn: Callable[[], Mapping[str, nn.Module]], seed: 
 
 def _train(model: nn.Module, tokens: Tensor, labels: Tensor, size: Size) -> None:
     """One pass over rows that are all new."""
-    optimiser = torch.optim.Adam(model.parameters(), lr=0.03)
+    optimiser = torch.optim.Adam(model.parameters(), lr=0.03, fused=True)
     for step, (rows, wanted) in enumerate(zip(tokens.split(size.batch), labels.float().split(size.batch), strict=True)):
         for group in optimiser.param_groups:
             group["lr"] = 0.03 * min(1.0, 2 * (1 - step / size.steps))  # level, then down to 0 over the second half

@@ -28,6 +28,7 @@ CLAIM = Claim(
     band="clipped at least 0.05 bits better than plain at four times the length, at most 0.05 worse at the trained one",
     seeds=2,
     budget_seconds=20,
+    shares="text models",
 )
 
 _LENGTHS = ("32", "64", "128")

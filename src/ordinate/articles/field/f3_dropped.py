@@ -33,6 +33,7 @@ CLAIM = Claim(
     band="dropped at least 0.05 bits better than the best scaling, and at most 0.05 bits lost at the trained length",
     seeds=2,
     budget_seconds=20,
+    shares="text models",
 )
 
 

@@ -29,7 +29,7 @@ CLAIM = Claim(
     remark="Read as: against random edges the wiring differs, against a degree-preserving rewiring it does not.",
     setup="other data",
     setup_detail="a fixed reservoir's memory, on the larval brain where its files are, else on a synthetic connectome",
-    varies="the graph: connectome, random edges, degree-preserving rewiring; ten draws each",
+    varies="the graph: connectome, random edges, degree-preserving rewiring; five draws each, ten with --full",
     band="paired over draws, Holm-corrected at .05",
     budget_seconds=30,
 )
@@ -41,7 +41,11 @@ def measure(inputs: Inputs) -> Measurement:
     """Claim F4 on the synthetic connectome, or on the larval one where its files are."""
     folder = inputs.data_folder("larval-drosophila")
     connectome = Connectome.synthetic() if folder is None else Connectome.larval_drosophila(folder)
-    compared = control(connectome, "memory", seed=inputs.seeds[0], wirings=("random", "rewired"), baselines=(), size=_SIZE)
+    draws = 10 if inputs.full else 5
+    wirings = ("random", "rewired")
+    compared = control(
+        connectome, "memory", draws=draws, few=True, seed=inputs.seeds[0], wirings=wirings, baselines=(), size=_SIZE
+    )
     return wiring(compared, real=folder is not None)
 
 
