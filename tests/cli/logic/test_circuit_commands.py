@@ -326,3 +326,15 @@ def test_a_table_goes_on_a_chip_with_its_comparisons_or_without(dtype: str | Non
     assert (" >= " in (tmp_path / "chip" / "circuit.v").read_text()) == (dtype != "bits")
     assert "--dtype: expected a type that keeps every row" in refused("fpga", tmp_path / "c.json", *options, "--dtype", "uint8")
     assert "--data: expected none beside --table" in refused("fpga", tmp_path / "c.json", *options, "--data", tmp_path)
+
+
+@needs_iverilog
+def test_a_circuit_that_is_for_no_images_is_benched_on_random_rows(tmp_path: Path) -> None:
+    (tmp_path / "a.blif").write_text(".inputs a b c\n.outputs one z\n.names one\n1\n.names a b c z\n1-0 1\n011 1\n.end\n")
+    run("import", tmp_path / "a.blif", "--out", tmp_path / "a.json")
+    run("emit", tmp_path / "a.json", "--bench", tmp_path / "bench", "--stages", 1)
+    command = ["iverilog", "-g2005", "-o", "sim", "circuit.v", "circuit_bench.v"]
+    subprocess.run(command, cwd=tmp_path / "bench", check=True)
+    said = subprocess.run(["vvp", "sim"], cwd=tmp_path / "bench", capture_output=True, text=True, check=True).stdout
+    assert said.strip() == "PASS 256"
+    assert "whose labels are digits" in refused("emit", tmp_path / "a.json", "--bench", tmp_path / "b", "--data", tmp_path)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ordinate.logic.circuit.circuit import Circuit
 
-__all__ = ["CircuitImages", "test_images"]
+__all__ = ["CircuitImages", "rows_to_simulate", "test_images"]
 
 
 @dataclass(frozen=True)
@@ -70,3 +70,22 @@ def test_images(circuit: Circuit, data: Path | None, threshold: float | None, *,
     return CircuitImages(
         bits, known.test.images.reshape(len(known.test), -1), known.test.labels, level, known.size, known.source
     )
+
+
+def rows_to_simulate(circuit: Circuit, data: Path | None, *, check: bool) -> tuple[Any, Any, str]:
+    """Bits [n, num_inputs], the pixels that they come from or None, and in words what they are.
+
+    The test images; random bits for a circuit that is for no images we know, such as one that was read from BLIF, unless
+    `--data` names some. Raises as `test_images`.
+    """
+    import numpy as np
+
+    from ordinate.errors import ArgumentError
+
+    try:
+        tested = test_images(circuit, data, None, check=check)
+    except ArgumentError:
+        if data is not None:
+            raise
+        return np.random.default_rng(0).random((256, circuit.num_inputs)) < 0.5, None, "256 random rows"
+    return tested.bits, tested.numbers, f"test images, {tested.source}"

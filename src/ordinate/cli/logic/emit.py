@@ -33,7 +33,9 @@ def emit(
     aiger: Annotated[Path | None, typer.Option("--aiger", metavar="FILE", help="Binary AIGER, for ABC.")] = None,
     bench: Annotated[
         Path | None,
-        typer.Option("--bench", metavar="DIR", help="A Verilog test bench with the test images of --data, or --table."),
+        typer.Option(
+            "--bench", metavar="DIR", help="A Verilog test bench with the test images of --data, or the rows of --table."
+        ),
     ] = None,
     data: Annotated[
         Path | None, typer.Option("--data", metavar="DIR", help="Images for --bench; else the embedded 8x8 digits.")
@@ -243,9 +245,9 @@ def _write_bench(
     from ordinate.logic.export.verilog_bench import expected_file, parallel_bench, vector_file
 
     if rows is None:
-        from ordinate.cli.logic.circuit_images import test_images
+        from ordinate.cli.logic.circuit_images import rows_to_simulate
 
-        bits = test_images(circuit, data, None, check=False).bits
+        bits = rows_to_simulate(circuit, data, check=False)[0]
     else:
         from ordinate.logic.circuit.arrays import as_bits
 

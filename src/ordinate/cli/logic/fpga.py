@@ -74,12 +74,12 @@ def fpga(
 
     Exit 0; 1 where a class differs in simulation or the proof fails; 2 for wrong use, missing tools, or what does not fit.
     """
-    from ordinate.cli.logic.circuit_images import test_images
+    from ordinate.cli.logic.circuit_images import rows_to_simulate
     from ordinate.cli.logic.emit import number_form
     from ordinate.cli.progress import steps
     from ordinate.cli.tables import answer_record
     from ordinate.errors import ArgumentError, RefusedError
-    from ordinate.logic.chip.fpga import build
+    from ordinate.logic.chip.fpga import build, random_rows
     from ordinate.logic.chip.soft_core import build_soft_core
     from ordinate.logic.circuit.circuit import Circuit
 
@@ -87,16 +87,18 @@ def fpga(
         raise ArgumentError("--images", expected="at least 1", got=images)
     loaded = Circuit.load(circuit)
     if table is None:
-        tested = test_images(loaded, data, None, check=not other_data)
-        bits, numbers = tested.bits, tested.numbers
+        bits, numbers, rows = rows_to_simulate(loaded, data, check=not other_data)
     else:
         check_alone(data=data)
         numbers = circuit_rows(loaded, table, label, missing, published, everything=True)[0]
-        bits = numbers if loaded.inputs is None else loaded.inputs.bits(numbers)
+        bits, rows = numbers if loaded.inputs is None else loaded.inputs.bits(numbers), str(table)
     number, thresholds = None, None
     if loaded.inputs is not None and dtype != "bits" and (table is not None or dtype is not None):
         form = number_form(loaded, dtype or "fixed", numbers, True)
         number, thresholds, bits = form.number, form.moved.inputs, numbers
+        if numbers is None:
+            assert number is not None
+            bits = random_rows(loaded, number, seed)
     if soft_core and pins is not None:
         raise RefusedError("--pins", expected="none beside --soft-core, which sends words of 32 bits", got=str(pins))
     asked: dict[str, Any] = {
@@ -116,6 +118,6 @@ def fpga(
         else:
             report = build(loaded, out, **asked, pins=8 if pins is None else pins, on_step=say)
             record, failed = report.to_dict(), report.wrong > 0 or not report.proven
-    answer_record(record, as_json)
+    answer_record({"rows": rows, **record}, as_json)
     if failed:
         raise typer.Exit(1)

@@ -63,6 +63,7 @@ __all__ = [
     "prove",
     "prove_all",
     "prove_cells",
+    "random_rows",
     "run_tool",
     "sent_bits",
     "simulate",
@@ -400,7 +401,7 @@ def build(
         where.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise OutputError(str(folder), expected="a folder to write to", got=str(error)) from None
-    images = _random_rows(circuit, plan, seed) if bits is None else bits
+    images = random_rows(circuit, number, seed) if bits is None else bits
     if number is not None and taken.inputs is not None:
         check_sides(circuit, number, taken.inputs, images)
     say = on_step or (lambda _: None)
@@ -456,12 +457,13 @@ def build(
     )
 
 
-def _random_rows(circuit: Circuit, plan: Design, seed: int) -> npt.NDArray[Any]:
+def random_rows(circuit: Circuit, number: FixedPoint | None, seed: int) -> npt.NDArray[Any]:
+    """256 images [256, num_inputs], or rows of numbers that the format holds [256, features]."""
     generator = np.random.default_rng(seed)
-    if plan.number is None or circuit.inputs is None:
+    if number is None or circuit.inputs is None:
         return generator.random((256, circuit.num_inputs)) < 0.5
-    integers = generator.integers(plan.number.smallest, plan.number.largest + 1, (256, circuit.inputs.num_features))
-    return np.asarray(integers / 2.0**plan.number.fraction_bits)
+    integers = generator.integers(number.smallest, number.largest + 1, (256, circuit.inputs.num_features))
+    return np.asarray(integers / 2.0**number.fraction_bits)
 
 
 def sent_bits(circuit: Circuit, plan: Design, rows: Any) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.int64]]:
@@ -516,7 +518,8 @@ def _too_large(chip: Chip, got: str, cells: int, report: Path) -> RefusedError:
         "circuit",
         expected=f"at most {chip.logic_cells:,} logic cells of {chip.name}",
         got=got + (f", {cells - chip.logic_cells:,} too many" if cells > chip.logic_cells else ""),
-        hint=f"{there}--counting shifted and fewer gates take less; the report is kept in {report}",
+        hint=f"{there}fewer gates, fewer registers (--stages 1), --dtype bits and --counting shifted take less; "
+        f"the report is kept in {report}",
     )
 
 

@@ -106,7 +106,9 @@ def _blif_parts(path: str | Path) -> tuple[list[str], list[str], dict[str, tuple
                 f"{path}, line {number}",
                 expected=what.get(words[0], ".model, .inputs, .outputs, .names"),
                 got=" ".join(words)[:80],
-                hint="flatten and map it first, such as with yosys: synth -flatten; abc -lut 4",
+                hint="registers have no place in a circuit"
+                if words[0] == ".latch"
+                else "flatten and map it first, such as with yosys: synth -flatten; abc -lut 4",
             )
         elif not words[0].startswith("."):
             if current is None or len(words) > 2:
