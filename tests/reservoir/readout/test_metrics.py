@@ -85,3 +85,18 @@ def test_valid_time_does_not_see_a_constant_added_to_the_series():
 def test_what_cannot_be_compared_is_refused_with_a_reason(call, error, told):
     with pytest.raises(error, match=told):
         call()
+
+
+@pytest.mark.parametrize("unit", [1e-300, 1e-200, 1e200, 1e300])
+def test_no_unit_is_too_small_or_too_large(unit):
+    target, predicted = np.array([0.0, 2.0, 1.0]), np.array([1.0, 1.0, 1.0])
+    assert metrics.rmse(unit * target, unit * predicted) == pytest.approx(unit * (2 / 3) ** 0.5, rel=1e-12, abs=0)
+    assert metrics.nrmse_by_std(unit * target, unit * predicted) == pytest.approx(1, rel=1e-12)
+    assert metrics.r_squared(unit * target, unit * predicted) == pytest.approx(0, abs=1e-12)
+    assert metrics.valid_steps(unit * target, unit * target) == 3
+
+
+def test_text_complex_numbers_and_ragged_rows_are_refused():
+    for values in (["1", "2"], [1j, 2.0], [[1.0], [2.0, 3.0]]):
+        with pytest.raises(TypeError, match="target: expected an array of real numbers"):
+            metrics.rmse(values, [1.0, 2.0])

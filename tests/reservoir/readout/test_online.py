@@ -131,3 +131,10 @@ def test_a_state_that_grows_without_bound_is_stopped_with_a_message():
 def test_what_cannot_be_learned_is_refused_with_a_reason(call, error, told):
     with pytest.raises(error, match=told):
         call()
+
+
+def test_a_state_whose_square_is_no_number_is_refused_and_spoils_nothing():
+    learner = RecursiveLeastSquares(2)
+    with pytest.raises(ArgumentError, match="numbers whose squares are finite"):
+        learner.update([1e200, 1.0], [1.0])
+    assert not learner.weights.any()

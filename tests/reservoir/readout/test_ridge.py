@@ -178,6 +178,25 @@ def test_columns_of_very_different_scales_are_fitted_as_by_singular_values() -> 
     )
 
 
+@pytest.mark.parametrize("scales", [[1.0, 1.0, 1e-30], [1.0, 1e-8, 1e-150], [1e4, 1.0, 1e-12]])
+def test_the_penalty_of_a_column_near_zero_leaves_the_others_alone(scales: list[float]) -> None:
+    from sklearn.linear_model import Ridge
+
+    generator = np.random.default_rng(4)
+    x = generator.normal(size=(200, 3))
+    y = x @ [[1.0], [2.0], [3.0]] + 1
+    readout = RidgeReadout(1e-6).partial_fit(x * scales, y)
+    oracle = Ridge(1e-6, solver="svd").fit(x * scales, y).predict(x * scales).reshape(-1, 1)
+    assert readout.predict(x * scales) == pytest.approx(oracle, rel=1e-6, abs=1e-9)
+    assert readout.rank == 3
+
+
+def test_what_is_no_array_of_real_numbers_is_refused() -> None:
+    for states in (np.full((4, 2), "1"), np.full((4, 2), 1j), [[1.0], [2.0, 3.0]]):
+        with pytest.raises(TypeError, match="expected an array of real numbers"):
+            RidgeReadout().partial_fit(states, np.zeros((4, 1)))
+
+
 def test_of_weights_that_predict_the_same_those_of_least_norm_are_taken_whatever_the_scale() -> None:
     x = np.random.default_rng(2).normal(size=(100, 3)) * [1.0, 64.0, 1.0]
     x = np.concatenate([x, x[:, :2] * [1.0, 2.0]], axis=1)

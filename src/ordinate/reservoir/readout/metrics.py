@@ -10,11 +10,26 @@ import numpy as np
 import numpy.typing as npt
 
 from ordinate.arguments import check_number
-from ordinate.errors import ArgumentError, ShapeError
+from ordinate.errors import ArgumentError, ArgumentTypeError, ShapeError
 
 __all__ = ["accuracy", "nrmse_by_mean", "nrmse_by_range", "nrmse_by_std", "r_squared", "rmse", "valid_steps", "valid_time"]
 
 FloatArray = npt.NDArray[np.float64]
+
+
+def real_array(name: str, values: npt.ArrayLike) -> FloatArray:
+    """The values in float64.
+
+    Raises:
+        ArgumentTypeError: text, complex numbers, or rows that are not equally long.
+    """
+    try:
+        array = np.asarray(values)
+        if np.iscomplexobj(array) or array.dtype.kind in "USMm":
+            raise TypeError(f"an array of {array.dtype}")
+        return np.asarray(array, dtype=np.float64)
+    except (TypeError, ValueError) as problem:
+        raise ArgumentTypeError(name, expected="an array of real numbers", got=str(problem)) from None
 
 
 def rmse(target: npt.ArrayLike, predicted: npt.ArrayLike) -> float:
@@ -31,8 +46,8 @@ def rmse(target: npt.ArrayLike, predicted: npt.ArrayLike) -> float:
     >>> rmse([0.0, 0.0], [3.0, 4.0])
     3.5355339059327378
     """
-    target, predicted = _pair(target, predicted)
-    return float(np.sqrt(np.mean(_squared_errors(target.reshape(-1, 1), predicted.reshape(-1, 1)))))
+    target, predicted, exponent = _pair(target, predicted)
+    return float(np.ldexp(np.sqrt(np.mean(_squared_errors(target.reshape(-1, 1), predicted.reshape(-1, 1)))), exponent))
 
 
 def nrmse_by_std(target: npt.ArrayLike, predicted: npt.ArrayLike) -> float:
@@ -53,7 +68,7 @@ def nrmse_by_std(target: npt.ArrayLike, predicted: npt.ArrayLike) -> float:
     >>> nrmse_by_std([0.0, 2.0], [1.0, 1.0])
     1.0
     """
-    target, predicted = (_by_channel(x) for x in _pair(target, predicted))
+    target, predicted = (_by_channel(x) for x in _pair(target, predicted)[:2])
     scale = _nonzero(target.var(axis=0), "a target that varies in every channel")
     return float(np.sqrt(np.mean(_squared_errors(target, predicted) / scale)))
 
@@ -72,7 +87,7 @@ def nrmse_by_range(target: npt.ArrayLike, predicted: npt.ArrayLike) -> float:
     >>> nrmse_by_range([0.0, 2.0], [1.0, 1.0])
     0.5
     """
-    target, predicted = (_by_channel(x) for x in _pair(target, predicted))
+    target, predicted = (_by_channel(x) for x in _pair(target, predicted)[:2])
     scale = _nonzero(np.ptp(target, axis=0), "a target that varies in every channel")
     return float(np.sqrt(np.mean(_squared_errors(target, predicted) / scale**2)))
 
@@ -91,7 +106,7 @@ def nrmse_by_mean(target: npt.ArrayLike, predicted: npt.ArrayLike) -> float:
     >>> nrmse_by_mean([1.0, 3.0], [2.0, 2.0])
     0.5
     """
-    target, predicted = (_by_channel(x) for x in _pair(target, predicted))
+    target, predicted = (_by_channel(x) for x in _pair(target, predicted)[:2])
     scale = _nonzero(target.mean(axis=0), "a target whose mean is not 0")
     return float(np.sqrt(np.mean(_squared_errors(target, predicted) / scale**2)))
 
@@ -154,9 +169,11 @@ def valid_steps(target: npt.ArrayLike, predicted: npt.ArrayLike, *, threshold: f
     >>> valid_steps([0.0, 1.0, 0.0, 1.0], [0.0, 1.0, 0.1, 9.0])
     3
     """
-    target, predicted = np.asarray(target, dtype=np.float64), np.asarray(predicted, dtype=np.float64)
+    target, predicted = real_array("target", target), real_array("predicted", predicted)
     _same_shape(target.shape, predicted.shape)
     _finite("target", target)
+    exponent = _exponent(target)
+    target, predicted = np.ldexp(target, -exponent), np.ldexp(predicted, -exponent)
     check_number("threshold", threshold, above=0)
     target, predicted = target.reshape(len(target), -1), predicted.reshape(len(predicted), -1)
     scale = np.sqrt(_nonzero(np.asarray(target.var(axis=0).sum()), "a target that varies"))
@@ -189,12 +206,18 @@ def valid_time(
     return valid_steps(target, predicted, threshold=threshold) * step * lyapunov_exponent
 
 
-def _pair(target: npt.ArrayLike, predicted: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
-    target, predicted = np.asarray(target, dtype=np.float64), np.asarray(predicted, dtype=np.float64)
+def _pair(target: npt.ArrayLike, predicted: npt.ArrayLike) -> tuple[FloatArray, FloatArray, int]:
+    """Both, scaled by a power of two that brings the largest near 1, and its exponent: no square overflows or vanishes."""
+    target, predicted = real_array("target", target), real_array("predicted", predicted)
     _same_shape(target.shape, predicted.shape)
     _finite("target", target)
     _finite("predicted", predicted)
-    return target, predicted
+    exponent = max(_exponent(target), _exponent(predicted))
+    return np.ldexp(target, -exponent), np.ldexp(predicted, -exponent), exponent
+
+
+def _exponent(values: FloatArray) -> int:
+    return int(np.frexp(np.abs(values).max())[1])
 
 
 def _squared_errors(target: FloatArray, predicted: FloatArray) -> FloatArray:

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from ordinate.arguments import check_integer
 from ordinate.errors import ArgumentError, RefusedError, ShapeError
+from ordinate.reservoir.readout.metrics import real_array
 from ordinate.reservoir.readout.ridge import RidgeReadout
 
 __all__ = ["NextGenerationReadout", "delay_features"]
@@ -42,7 +43,7 @@ def delay_features(series: npt.ArrayLike, *, delays: int = 2, stride: int = 1, d
     """
     for name, value in (("delays", delays), ("stride", stride), ("degree", degree)):
         check_integer(name, value, minimum=1)
-    x = np.asarray(series, dtype=np.float64)
+    x = real_array("series", series)
     x = x[:, None] if x.ndim == 1 else x
     lost = (delays - 1) * stride
     if x.ndim != 2 or len(x) <= lost:
@@ -97,7 +98,7 @@ class NextGenerationReadout:
         Raises:
             ShapeError: other numbers of steps.
         """
-        features, wanted = self.features(inputs), np.asarray(targets, dtype=np.float64)
+        features, wanted = self.features(inputs), real_array("targets", targets)
         wanted = wanted[:, None] if wanted.ndim == 1 else wanted
         if len(wanted) != len(features) + self.warmup:
             raise ShapeError("targets", expected=f"{len(features) + self.warmup} steps", got=f"{len(wanted)}")
@@ -115,7 +116,7 @@ class NextGenerationReadout:
             RefusedError: outputs that are not inputs of the next step, or that diverge.
         """
         check_integer("steps", steps, minimum=1)
-        recent = np.asarray(context, dtype=np.float64)
+        recent = real_array("context", context)
         recent = (recent[:, None] if recent.ndim == 1 else recent)[-self.warmup - 1 :]
         outputs = np.empty((steps, recent.shape[1]))
         for step in range(steps):

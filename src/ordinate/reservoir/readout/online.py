@@ -16,6 +16,7 @@ from ordinate.arguments import check_integer, check_number
 from ordinate.errors import ArgumentError, ShapeError
 from ordinate.reservoir.dynamics.interface import State
 from ordinate.reservoir.dynamics.reservoir import Reservoir
+from ordinate.reservoir.readout.metrics import real_array
 
 __all__ = ["ForceRun", "RecursiveLeastSquares", "force"]
 
@@ -67,7 +68,7 @@ class RecursiveLeastSquares:
             ShapeError: other sizes.
             ArgumentError: NaN or infinity: the state diverged, and one such update would spoil every weight.
         """
-        x, y = np.asarray(state, dtype=np.float64), np.asarray(target, dtype=np.float64)
+        x, y = real_array("state", state), real_array("target", target)
         for name, values, fits in (("state", x, self.weights.shape[:1]), ("target", y, self.weights.shape[1:])):
             if values.shape != fits:
                 raise ShapeError(name, expected=f"shape {fits}", got=f"shape {values.shape}")
@@ -75,9 +76,13 @@ class RecursiveLeastSquares:
                 raise ArgumentError(
                     name, expected="finite numbers", got="NaN or infinity", hint="a diverging reservoir needs less gain"
                 )
-        error = y - x @ self.weights
-        spread = self.inverse @ x
-        gain = spread / (self.forgetting + x @ spread)
+        with np.errstate(over="ignore", invalid="ignore"):
+            error = y - x @ self.weights
+            spread = self.inverse @ x
+            power = x @ spread
+        if not (np.isfinite(power) and np.isfinite(error).all()):
+            raise ArgumentError("state", expected="numbers whose squares are finite", got=f"up to {np.abs(x).max():.2g}")
+        gain = spread / (self.forgetting + power)
         self.weights += np.outer(gain, error)
         self.inverse -= np.outer(gain, spread)
         if self.forgetting < 1:
@@ -166,13 +171,13 @@ def force(
         raise ShapeError(
             "readout", expected=f"weights {fits}", got=f"{readout.weights.shape}", hint="one row a neuron, one column an output"
         )
-    target = np.asarray(targets, dtype=np.float64)
+    target = real_array("targets", targets)
     if target.ndim != 2 or target.shape[1] != fits[1] or len(target) == 0:
         raise ShapeError(
             "targets", expected=f"[T, {fits[1]}]", got=f"shape {target.shape}", hint="one row a step, one column an output"
         )
     check_integer("every", every, minimum=1)
-    external = np.zeros((len(target), 0)) if inputs is None else np.asarray(inputs, dtype=np.float64)
+    external = np.zeros((len(target), 0)) if inputs is None else real_array("inputs", inputs)
     if external.shape != (len(target), reservoir.num_channels):
         raise ShapeError(
             "inputs",

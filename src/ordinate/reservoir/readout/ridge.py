@@ -21,6 +21,7 @@ from scipy.linalg import lapack
 
 from ordinate.arguments import check_number
 from ordinate.errors import ArgumentError, RefusedError, ShapeError
+from ordinate.reservoir.readout.metrics import real_array
 
 __all__ = ["RidgeReadout"]
 
@@ -41,7 +42,8 @@ _ROOM = 100
 _NEAR_ONE = 8
 """Binary digits that the largest entry of a column may be from 1 without being scaled."""
 
-_LARGEST = 1e300
+_OVERBEARING = 16
+"""Binary digits by which the penalty of a column may exceed the largest moment before the column is scaled down."""
 
 _EPSILON = float(np.finfo(np.float64).eps)
 
@@ -253,13 +255,22 @@ class RidgeReadout:
         self._exponent = np.where(new, exponent, self._exponent)
         self._known |= new
 
-    def _penalised(self, ridge: float) -> FloatArray:
-        """The matrix of the normal equations of the scaled states; the penalty is of the states as they came."""
+    def _penalised(self, ridge: float) -> tuple[FloatArray, npt.NDArray[np.int64]]:
+        """The matrix of the normal equations of the scaled states; the penalty is of the states as they came.
+
+        Returns:
+            The matrix, and by how many further binary digits each of its columns is scaled down: beside the penalty of a
+            column that is nearly 0, as large as the inverse of its square, all the others would seem to be rounding.
+        """
         assert self._moments is not None
-        matrix = self._moments.copy()
-        with np.errstate(over="ignore"):
-            matrix.flat[:: len(matrix) + 1] += np.minimum(np.ldexp(ridge, -2 * self._exponent), _LARGEST)
-        return matrix
+        matrix, shift = self._moments.copy(), np.zeros(len(self._moments), dtype=np.int64)
+        if ridge > 0:
+            excess = np.log2(ridge) - 2.0 * self._exponent - np.log2(matrix.diagonal().max() or 1.0)
+            shift = np.where(excess > _OVERBEARING, excess // 2, 0).astype(np.int64)
+            if shift.any():
+                matrix = np.ldexp(np.ldexp(matrix, -shift), -shift[:, None])
+            matrix.flat[:: len(matrix) + 1] += np.ldexp(ridge, -2 * (self._exponent + shift))
+        return matrix, shift
 
     @property
     def condition_number(self) -> float:
@@ -279,14 +290,16 @@ class RidgeReadout:
 
     def _spectrum(self) -> FloatArray:
         self.solve()
-        return np.asarray(linalg.eigvalsh(self._penalised(self.ridge), check_finite=False))
+        return np.asarray(linalg.eigvalsh(self._penalised(self.ridge)[0], check_finite=False))
 
     def _solution(self, ridge: float) -> tuple[FloatArray, FloatArray]:
         assert self._moments is not None
-        scaled = _solve(self._penalised(ridge), self._cross, self._exponent)
+        matrix, shift = self._penalised(ridge)
+        exponent = self._exponent + shift
+        scaled = _solve(matrix, np.ldexp(self._cross, -shift[:, None]), exponent)
         with np.errstate(over="ignore"):
-            weights = np.ldexp(scaled, -self._exponent[:, None])
-        intercept = self._target_mean - self._mean @ scaled
+            weights = np.ldexp(scaled, -exponent[:, None])
+        intercept = self._target_mean - np.ldexp(self._mean, -shift) @ scaled
         if not (np.isfinite(weights).all() and np.isfinite(intercept).all()):
             raise RefusedError(
                 "RidgeReadout", expected="finite weights", got="states too small or targets too large", hint="scale the data"
@@ -322,13 +335,13 @@ def _floor(values: FloatArray) -> float:
 
 
 def _flat(name: str, values: npt.ArrayLike) -> npt.NDArray[np.floating]:
-    array = np.asarray(values)
+    array = np.asarray(values) if hasattr(values, "dtype") else real_array(name, values)  # float32 stays as it is
+    if not np.issubdtype(array.dtype, np.floating):
+        array = real_array(name, array)
     if array.ndim < 2 or 0 in array.shape:
         raise ShapeError(
             name, expected="[T, columns] or [B, T, columns], none of them 0", got=f"shape {array.shape}", hint="add the axis"
         )
-    if not np.issubdtype(array.dtype, np.floating):
-        array = array.astype(np.float64)
     return array.reshape(-1, array.shape[-1])
 
 
