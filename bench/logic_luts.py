@@ -10,6 +10,7 @@ is not in the counts.
     python bench/logic_luts.py                    # three seeds of each size
     python bench/logic_luts.py --quick            # one seed, the small sizes
     python bench/logic_luts.py --figure luts.svg  # accuracy against tables of six inputs
+    python bench/logic_luts.py --data ../shared/data/mnist --sizes 2 --epochs 4 --figure luts.svg
 """
 
 from __future__ import annotations
@@ -103,12 +104,13 @@ def main() -> None:
     parser.add_argument("--data", type=Path)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--epochs", type=int, default=40)
+    parser.add_argument("--sizes", type=int, default=3, help="so many sizes of each, the smallest first")
     parser.add_argument("--learned", action="store_true", help="learned wiring, eight candidates an input")
     parser.add_argument("--grown", action="store_true", help="circuits grown gate by gate beside them")
     parser.add_argument("--figure", type=Path)
     asked = parser.parse_args()
     known = digits(asked.data)
-    sizes = {k: each[:1] if asked.quick else each for k, each in SIZES.items()}
+    sizes = {k: each[: 1 if asked.quick else asked.sizes] for k, each in SIZES.items()}
     rows = []
     for k, each in sizes.items():
         for widths in each:

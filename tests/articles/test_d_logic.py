@@ -117,17 +117,25 @@ def test_d18_the_picture_counts_what_gates_read() -> None:
 ROUNDS = [(100, 0.9), (500, 0.949), (1000, 0.96)]
 
 
-def ten(small: float = 0.669, most_votes: float = 0.9, large: float | None = 0.9485, tested: int = 10_000) -> Measurement:
+def ten(
+    small: float = 0.669,
+    most_votes: float = 0.9,
+    large: float | None = 0.9485,
+    tested: int = 10_000,
+    more_gates: float = 0.7,
+) -> Measurement:
     circuit = layered(30, 0)
     scores = [
         (d19_ten_digits._MORE_VOTES[0], small),
         (d19_ten_digits._MORE_VOTES[1], 0.8),
         (d19_ten_digits._MORE_VOTES[2], most_votes),
+        (d19_ten_digits._MORE_GATES, more_gates),
     ]
     if large is not None:
-        scores.append((d19_ten_digits._LARGE, large))
+        scores += [(d19_ten_digits._A_TENTH, large), (d19_ten_digits._DENSE, 0.96)]
     runs = [Trained(one, 4000, 3000, accuracy, circuit) for one, accuracy in scores]
-    return d19_ten_digits.ten_digits(runs, Grown(ROUNDS, 1000, 0.96), "digits", tested)
+    two = Trained(configurations.ARTICLE[0], 4000, 973, 0.9927, circuit)
+    return d19_ten_digits.ten_digits(runs, two, Grown(ROUNDS, 1000, 0.96), "digits", tested)
 
 
 def test_d19_the_verdict_follows_the_ceiling_and_its_cause() -> None:
@@ -135,6 +143,15 @@ def test_d19_the_verdict_follows_the_ceiling_and_its_cause() -> None:
     assert verdict(ten(large=0.92)) is Verdict.REFUTED
     assert verdict(ten(small=0.9)) is Verdict.REFUTED  # no ceiling
     assert verdict(ten(most_votes=0.68)) is Verdict.REFUTED  # votes are not the cause
+    assert verdict(ten(more_gates=0.9)) is Verdict.REFUTED  # gates are, votes or none
+
+
+def test_d19_draws_the_articles_table_with_two_digits_and_without_the_convolution() -> None:
+    rows = ten().tables[0].rows
+    assert [row[0] for row in rows] == [2, 10, 10, 2, *[10] * 7]
+    assert [row[5] for row in rows[:3]] == [50, 40, 400]
+    assert "no convolution, hidden 4,000 x 2" in [row[1] for row in rows]
+    assert "kernel 8, hidden 4,000 and 400" in [row[1] for row in rows]
 
 
 def test_d19_other_images_are_not_held_against_the_article() -> None:

@@ -85,3 +85,15 @@ def test_names_that_are_not_there(tmp_path: Path) -> None:
     (tmp_path / "bad.npz").write_bytes(b"PK")
     with pytest.raises(OrdinateError, match="npz"):
         read_table(tmp_path / "bad.npz", "kind")
+
+
+def test_integers_that_floating_point_does_not_hold_are_refused_and_labels_keep_every_digit(tmp_path: Path) -> None:
+    exact, rounded = 2**53 + 2, 2**53 + 3
+    file = tmp_path / "wide.csv"
+    file.write_text(f"x,y\n1,{rounded}\n{exact},{2**53 + 5}\n")
+    table = read_table(file, "y")
+    assert table.x[:, 0].tolist() == [1, exact]
+    assert table.y.tolist() == [rounded, 2**53 + 5]
+    file.write_text(f"x,y\n1,0\n{rounded},1\n")
+    with pytest.raises(DataError, match=f"column x: expected numbers that 64 bits .* got {rounded} in row 2"):
+        read_table(file, "y")

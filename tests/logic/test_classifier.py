@@ -9,7 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
-from ordinate.errors import ArgumentError, UnknownNameError
+from ordinate.errors import ArgumentError, RefusedError, UnknownNameError
 from ordinate.logic import Circuit, LogicClassifier
 
 X, Y = load_iris(return_X_y=True)
@@ -51,6 +51,20 @@ def test_the_circuit_with_its_thresholds_is_what_predicts(options: dict, tmp_pat
     np.testing.assert_allclose(shares, np.exp(scores) / np.exp(scores).sum(1, keepdims=True))
 
 
+def test_a_data_frame_is_taken_with_its_names_text_labels_and_in_a_pipeline() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(X, columns=["a", "b", "c", "d"])
+    labels = pandas.Series(np.array(["setosa", "versicolor", "virginica"])[Y])
+    for options in ({}, {"method": "trained", "thresholds": "learned", "bits_per_feature": "auto", "epochs": 8}):
+        classifier = LogicClassifier(gates=24, **options).fit(frame[::2], labels[::2])
+        assert classifier.feature_names_in_.tolist() == ["a", "b", "c", "d"]
+        assert classifier.score(frame[1::2], labels[1::2]) > 0.8
+        with pytest.raises(ValueError, match="same order"):
+            classifier.predict(frame[["d", "c", "b", "a"]])
+    scaled = make_pipeline(StandardScaler().set_output(transform="pandas"), LogicClassifier(gates=24))
+    assert scaled.fit(frame[::2], labels[::2]).score(frame[1::2], labels[1::2]) > 0.8
+
+
 def test_it_stands_in_a_pipeline_and_chooses_its_bits() -> None:
     pipeline = make_pipeline(StandardScaler(), LogicClassifier(gates=8, bits_per_feature="auto")).fit(X[::2], Y[::2])
     assert pipeline[-1].bits_per_feature_ in (1, 2, 4, 8, 16)
@@ -79,3 +93,11 @@ def test_constant_columns_are_left_out_and_nothing_but_such_is_refused() -> None
     assert set(LogicClassifier(gates=3).fit(x, Y).circuit_.inputs.feature.tolist()) == {1}
     with pytest.raises(ArgumentError, match="two classes"):
         LogicClassifier().fit(X, np.zeros(len(X)))
+
+
+def test_integers_past_what_float64_tells_apart_are_refused_where_they_differ_by_less() -> None:
+    wide = np.arange(40, dtype=np.int64)[:, None] + 2**53
+    with pytest.raises(RefusedError, match=r"integers that become \d+ in column 1; subtract"):
+        LogicClassifier(gates=4).fit(wide, np.arange(40) % 2)
+    apart, late = 16 * np.arange(40, dtype=np.int64)[:, None] + 2**53, np.arange(40) >= 20
+    assert LogicClassifier(gates=4).fit(apart, late).score(apart, late) > 0.8

@@ -233,12 +233,23 @@ def _labels(values: Any, label: str, source: str) -> npt.NDArray[Any]:
         if _missing(value):
             raise DataError(f"{source}, {label}", expected="a label in every row", got=f"none in row {place}")
     try:
-        numbers = [float(value) for value in listed]
+        numbers = [_exact(value) for value in listed]
     except (TypeError, ValueError):
         return np.array([str(value) for value in listed])
     if all(math.isfinite(number) and number == int(number) for number in numbers):
-        return np.array([int(number) for number in numbers], np.int64)
+        try:
+            return np.array([int(number) for number in numbers], np.int64)
+        except OverflowError:  # past 64 bits a number is but a name
+            return np.array([str(value) for value in listed])
     raise DataError(f"{source}, {label}", expected="labels that are integers or text", got="fractions", hint="this is no class")
+
+
+def _exact(value: Any) -> int | float:
+    """A number, an integer of any size as it is."""
+    try:
+        return int(value) if isinstance(value, str) else float(value)
+    except ValueError:
+        return float(value)
 
 
 def _numbers(values: Any, name: str, source: str, missing: Filling) -> npt.NDArray[Any]:
@@ -262,6 +273,13 @@ def _numbers(values: Any, name: str, source: str, missing: Filling) -> npt.NDArr
         if not math.isfinite(column[place]):
             raise DataError(f"{source}, column {name}", expected="finite numbers", got=f"{value} in row {place + 1}")
         whole = whole and "." not in str(value) and "e" not in str(value).lower()
+        if abs(column[place]) > 2**53 and isinstance(value, str) and _exact(value) != column[place]:
+            raise DataError(
+                f"{source}, column {name}",
+                expected="numbers that 64 bits of floating point hold, integers up to 2^53",
+                got=f"{value} in row {place + 1}",
+                hint="subtract what all of them have in common, or name the column as one of categories",
+            )
     if gaps:
         if missing == "keep":
             column[gaps] = np.nan

@@ -97,7 +97,7 @@ class LogicClassifier(ClassifierMixin, BaseEstimator):
         check_classification_targets(y)
         self.classes_, numbers = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
-            raise ArgumentError("y", expected="at least two classes", got=f"one class, {self.classes_[0]!r}")
+            raise ArgumentError("y", expected="at least two classes", got=f"one class, {self.classes_[0]}")
         seed = int(np.random.default_rng(self.random_state).integers(2**31)) if self.random_state is None else self.random_state
         train, validation = split_rows(numbers, float(self.validation_fraction), seed)
         tried = _BITS_TRIED if self.bits_per_feature == "auto" else (int(self.bits_per_feature),)

@@ -42,6 +42,18 @@ def test_grow_prints_gates_and_the_accuracy_that_the_file_has(tmp_path: Path) ->
     assert "<svg" in picture.read_text()
 
 
+def test_grow_on_features_counts_their_gates(tmp_path: Path) -> None:
+    out = tmp_path / "circuit.json"
+    code, stdout, _ = run(
+        "grow", "--classes", "0,1", "--gates", "60", "--features", "2", "--replacements", "0", "--copies", "0",
+        "--out", str(out), "--json",
+    )  # fmt: skip
+    assert code == 0
+    told = json.loads(stdout)
+    assert told["gates"] == Circuit.load(out).num_gates <= 60
+    assert told["gates"] > told["votes"]  # gates of features do not vote
+
+
 def test_grow_goes_on_from_its_checkpoint_to_the_same_circuit(tmp_path: Path) -> None:
     options = ["--classes", "3,8", "--gates", "6", "--replacements", "0", "--copies", "1", "--seed", "5"]
     run("grow", *options, "--out", str(tmp_path / "whole.json"))
@@ -68,10 +80,25 @@ def test_train_writes_a_network_and_its_circuit_with_the_same_answers(tmp_path: 
 
     found = LogicNetwork.load(out).predict(from_numpy(images).float()).numpy()
     assert told["gates"] == 100
+    assert told["epochs"] == 4
+    assert told["iterations"] == 4 * -(-len(data.train) // 128)
+    assert told["gates_after_simplification"] <= 100
     assert told["test_accuracy"] == pytest.approx((found == data.test.labels).mean())
     circuit = Circuit.load(circuit_file)
     assert circuit.inputs is not None
     assert np.array_equal(circuit.predict(circuit.inputs.bits(images)), found)
+
+
+def test_steps_become_the_nearest_whole_number_of_passes(tmp_path: Path) -> None:
+    images = len(digits(classes=(0, 1)).train)
+    for asked, passes in ((1, 1), (3 * images // 50, 3)):
+        code, stdout, _ = run(
+            "train", "--classes", "0,1", "--widths", "20", "--iterations", str(asked), "--batch", "50", "--patience", "1",
+            "--out", str(tmp_path / "net.json"), "--json",
+        )  # fmt: skip
+        assert code == 0
+        assert json.loads(stdout)["epochs"] == passes
+    assert run("train", "--iterations", "0", "--out", str(tmp_path / "net.json"))[0] == 2
 
 
 def test_train_puts_convolutions_in_front_and_their_circuit_has_the_same_answers(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from ordinate.logic import Circuit, GrowthSettings, grow
 from ordinate.logic.circuit.gates import GENUINE
 from ordinate.logic.growth.distortion import distorted
 from ordinate.logic.growth.scoring import best_pairs, calibrated, choose, costs_of_removal, revoted
-from ordinate.logic.growth.state import GrowthState, SignalBank
+from ordinate.logic.growth.state import GrowthState, SignalBank, packed_signals
 from tests.external import needs, required
 
 
@@ -95,8 +95,8 @@ def test_looking_at_the_nearest_alone_chooses_nearly_as_well() -> None:
     every, near = (
         choose(bits, first, second, scores, labels, weights, 2.0, torch.zeros(3), 2, 40, afresh=afresh) for afresh in (1, 8)
     )
-    few = choose(bits[:200], first[:200], second[:200], scores, labels, weights, 2.0, torch.zeros(3), 2, 40, afresh=8)
-    assert few[0] == choose(bits[:200], first[:200], second[:200], scores, labels, weights, 2.0, torch.zeros(3), 2, 40)[0]
+    few = choose(bits[:90], first[:90], second[:90], scores, labels, weights, 2.0, torch.zeros(3), 2, 40, afresh=8)
+    assert few[0] == choose(bits[:90], first[:90], second[:90], scores, labels, weights, 2.0, torch.zeros(3), 2, 40)[0]
 
     def loss(chosen: tuple[list[int], list[torch.Tensor], torch.Tensor]) -> float:
         return loss_of(scores + torch.stack(chosen[1]).T @ bits[chosen[0]], chosen[2], 2.0, labels)
@@ -131,7 +131,7 @@ def test_the_cost_of_removal_is_what_removal_costs_to_second_order() -> None:
 def test_the_bank_of_signals_is_the_gates_on_every_example() -> None:
     generator = np.random.default_rng(0)
     inputs = generator.integers(0, 2, (77, 5)).astype(bool)
-    bank = SignalBank(inputs, capacity=20)
+    bank = SignalBank(packed_signals(inputs), len(inputs), capacity=20)
     expected = [inputs[:, n].astype(int) for n in range(5)]
     for table in range(16):
         a, b = generator.integers(0, len(expected), 2)

@@ -38,7 +38,7 @@ class Configuration:
     """One row of the article's table.
 
     Args:
-        kernels: of the convolution.
+        kernels: of the convolution, 0 for none.
         widths: gates of the dense layers.
         iterations: steps of training.
         gates: after simplification, as the article has it.
@@ -54,8 +54,10 @@ class Configuration:
     @property
     def name(self) -> str:
         """Such as "kernel 16, hidden 4,000 x 2"."""
-        hidden = f"{self.widths[0]:,}" + (f" x {len(self.widths)}" if len(self.widths) > 1 else "")
-        return f"kernel {self.kernels}, hidden {hidden}"
+        alike = len(set(self.widths)) == 1
+        hidden = f"{self.widths[0]:,}" + (f" x {len(self.widths)}" if len(self.widths) > 1 and alike else "")
+        hidden = hidden if alike else " and ".join(f"{width:,}" for width in self.widths)
+        return f"kernel {self.kernels}, hidden {hidden}" if self.kernels else f"no convolution, hidden {hidden}"
 
     def but(self, **changes: object) -> Configuration:
         """The same with some fields changed."""
@@ -91,15 +93,13 @@ class Trained:
 def network(configuration: Configuration, data: Digits, seed: int) -> LogicNetwork:
     """The untrained network, which takes pixels [N, height * width]."""
     height, width = data.size
-    block = ConvolutionBlock(configuration.kernels, receptive_field=5 if height > 16 else 3, depth=3)
-    convolutions, shape = convolution_layers([block], data.size, seed=100 * seed + 50)
-    layers: list[nn.Module] = [
-        Thresholds(torch.full((height * width, 1), float(data.threshold))),
-        nn.Unflatten(1, (1, height, width)),
-        *convolutions,
-        nn.Flatten(),
-    ]
-    features = math.prod(shape)
+    layers: list[nn.Module] = [Thresholds(torch.full((height * width, 1), float(data.threshold)))]
+    features = height * width
+    if configuration.kernels:
+        block = ConvolutionBlock(configuration.kernels, receptive_field=5 if height > 16 else 3, depth=3)
+        convolutions, shape = convolution_layers([block], data.size, seed=100 * seed + 50)
+        layers += [nn.Unflatten(1, (1, height, width)), *convolutions, nn.Flatten()]
+        features = math.prod(shape)
     for place, gates in enumerate(configuration.widths):
         layers.append(LogicDense(features, gates, seed=100 * seed + place))
         features = gates

@@ -1,8 +1,9 @@
-"""D19. The article: ten digits of MNIST; 400 gates behind the convolution stop at 66.9 %, for lack of votes; 4,000 x 2 do not.
+"""D19. The article's table: two digits and ten with a convolution; 400 gates behind it stop at 66.9 %, for lack of votes.
 
-What varies is the configuration, and for the cause the votes alone: the same convolution with two and with ten times the gates
-in the last layer. A circuit that is grown stands beside them. On the embedded 8 by 8 digits all run for a short while, without
-weight in the verdict: they are other images.
+What varies is the configuration (with --full the article's third also without its convolution), and for the cause the votes
+alone: the same convolution with two and with ten times the gates in the last layer, and, the other way round, ten times the
+gates in a layer before it and as few votes as ever. A circuit that is grown stands beside them. On the embedded 8 by 8 digits
+all run for a short while, without weight in the verdict: they are other images.
 """
 
 from __future__ import annotations
@@ -26,20 +27,25 @@ CLAIM = Claim(
     id="D19",
     title="Ten digits",
     place="D310-321",
-    remark="Window and depth of the kernels and images an iteration are not stated; ours are 5 by 5, 3 and 100.",
+    remark="Window and depth of the kernels and images an iteration are not stated; ours are 5 by 5, 3 and 100. The largest "
+    "configuration runs a tenth of its iterations, so its accuracy is held from below.",
     statement=(
         "Ten digits of MNIST: kernel 8 and a hidden layer of 400 stop at 2,961 gates and 66.9 %, for lack of votes (40 "
         "gates a class); kernel 16 and 4,000 x 2 reach 12,207 gates and 94.85 %."
     ),
     setup="other data",
     setup_detail="8 by 8 digits, 60 iterations; MNIST with --full",
-    varies="the configuration, the votes a class alone, and whether gates are trained or grown",
-    band="94.85 % within 1 point, the smaller at least 10 below it; ten times the votes at least 5 points better",
+    varies="the configuration, the votes a class alone, gates without votes, and whether gates are trained or grown",
+    band="at least 94.85 % less 1 point, the smaller at least 10 below it; ten times the votes at least 5 points better, and "
+    "better than as many gates without votes",
     budget_seconds=30,
 )
 
-_SMALL, _LARGE = configurations.ARTICLE[1:]
+_TWO, _SMALL, _LARGE = configurations.ARTICLE
 _MORE_VOTES = (_SMALL, _SMALL.but(widths=(800,)), _SMALL.but(widths=(4_000,)))
+_MORE_GATES = _SMALL.but(widths=(4_000, 400))
+_A_TENTH = _LARGE.but(iterations=3_000)
+_DENSE = _A_TENTH.but(kernels=0)
 
 
 @dataclass(frozen=True)
@@ -53,18 +59,20 @@ class Grown:
 
 @one_thread()
 def measure(inputs: Inputs) -> Measurement:
-    """Claim D19 on 8 by 8 digits with up to 240 grown gates, or with --full on MNIST with 1,000."""
+    """Claim D19 on 8 by 8 digits with up to 90 grown gates, or with --full on MNIST with 1,000."""
     data = digits_for(inputs, validation=1 / 12 if inputs.full else 0.25)
     seed = inputs.seeds[0]
     on_mnist = len(data.train) > 5000
-    asked = [one if on_mnist else one.but(iterations=60) for one in _MORE_VOTES]
+    asked = [one if on_mnist else one.but(iterations=60) for one in (*_MORE_VOTES, _MORE_GATES)]
     if on_mnist:
-        asked.append(_LARGE)
+        asked += [_A_TENTH, _DENSE]
     runs = [configurations.trained(one, data, seed) for one in asked]
+    two = digits_for(inputs, classes=(0, 1))
+    two_digits = configurations.trained(_TWO if on_mnist else _TWO.but(iterations=60), two, seed)
     settings = GrowthSettings(gates=1000, votes_per_gate=3, replacements=0, seed=seed)
     if not inputs.full:
-        settings = GrowthSettings(gates=240, copies=8, replacements=0, step=30, seed=seed).quick()
-    return ten_digits(runs, grown(data, settings), data.source, len(data.test))
+        settings = GrowthSettings(gates=90, copies=3, replacements=0, step=30, seed=seed).quick()
+    return ten_digits(runs, two_digits, grown(data, settings), data.source, len(data.test))
 
 
 def grown(data: Digits, settings: GrowthSettings) -> Grown:
@@ -75,18 +83,20 @@ def grown(data: Digits, settings: GrowthSettings) -> Grown:
     return Grown([(step.gates, step.validation_accuracy) for step in growth.rounds], growth.circuit.num_gates, right)
 
 
-def ten_digits(runs: Sequence[Trained], circuit: Grown, source: str, tested: int) -> Measurement:
+def ten_digits(runs: Sequence[Trained], two_digits: Trained, circuit: Grown, source: str, tested: int) -> Measurement:
     """Claim D19 on measured accuracies.
 
     Args:
-        runs: trained configurations: the article's smaller one, the same with more votes, and perhaps the larger.
+        runs: trained configurations: the article's smaller one, the same with more votes, with more gates and no more votes,
+            and perhaps the larger one and the same without its convolution.
+        two_digits: the article's first configuration, on two digits; it is claim D18's and judged there.
         circuit: that was grown.
         source: the images.
         tested: how many of them.
     """
     on_mnist = tested >= 5000
     stated, general = (Role.AS_STATED, Role.GENERALISATION) if on_mnist else (Role.LIMIT, Role.LIMIT)
-    small, most_votes = runs[0], runs[len(_MORE_VOTES) - 1]
+    small, most_votes, more_gates = runs[0], runs[len(_MORE_VOTES) - 1], runs[len(_MORE_VOTES)]
     gain = most_votes.accuracy - small.accuracy
     needed = next((gates for gates, right in circuit.rounds if right >= most_votes.accuracy), math.inf)
     checks = [
@@ -95,14 +105,25 @@ def ten_digits(runs: Sequence[Trained], circuit: Grown, source: str, tested: int
             f"gates of {small.configuration.name} after simplification", small.simplified, _SMALL.gates, 500, role=Role.LIMIT
         ),
         Check.at_least("gain by ten times the votes, everything else alike", gain, 0.05, role=general),
+        Check.at_least(
+            "how far ten times the votes stand above as many gates without votes",
+            most_votes.accuracy - more_gates.accuracy,
+            0.01,
+            role=general,
+        ),
         Check.at_least("test accuracy with ten times the votes", most_votes.accuracy, 0.6, role=Role.CONTROL),
         Check.at_least("test accuracy of the grown circuit", circuit.test, 0.9, role=Role.LIMIT),
         Check.at_most("gates that growing needs for the accuracy of the most votes", needed, 1000, role=Role.LIMIT),
     ]
-    if len(runs) > len(_MORE_VOTES):
-        large = runs[-1]
+    large = runs[len(_MORE_VOTES) + 1] if len(runs) > len(_MORE_VOTES) + 1 else small
+    if large is not small:
         checks += [
-            Check.near(f"test accuracy of {large.configuration.name}", large.accuracy, _LARGE.accuracy, 0.01, role=stated),
+            Check.at_least(
+                f"test accuracy of {large.configuration.name} after {large.configuration.iterations:,} iterations",
+                large.accuracy,
+                _LARGE.accuracy - 0.01,
+                role=stated,
+            ),
             Check.at_least("how far the smaller stays below it", large.accuracy - small.accuracy, 0.1, role=stated),
             Check.near(
                 f"gates of {large.configuration.name} after simplification",
@@ -112,14 +133,17 @@ def ten_digits(runs: Sequence[Trained], circuit: Grown, source: str, tested: int
                 role=Role.LIMIT,
             ),
         ]
-    votes = f"{small.accuracy:.1%} with 40 votes a class and {most_votes.accuracy:.1%} with 400"
+    votes = (
+        f"{small.accuracy:.1%} with 40 votes a class and {most_votes.accuracy:.1%} with 400, {more_gates.accuracy:.1%} with as "
+        "many gates in front of 40 votes"
+    )
     return Measurement(
         checks=checks,
         key_figure=f"{small.configuration.name}: {small.accuracy:.1%} with {small.simplified:,} gates; ten times the votes "
         f"{most_votes.accuracy:.1%}; {circuit.gates} grown gates {circuit.test:.2%}",
         meaning={
-            Verdict.REPRODUCED: f"The larger configuration comes to {runs[-1].accuracy:.2%} with "
-            f"{runs[-1].simplified:,} gates, the smaller stops at {small.accuracy:.1%}, and votes are the cause: {votes}, "
+            Verdict.REPRODUCED: f"The larger configuration comes to {large.accuracy:.2%} in a tenth of its iterations, with "
+            f"{large.simplified:,} gates, the smaller stops at {small.accuracy:.1%}, and votes are the cause: {votes}, "
             f"everything else alike. Where exactly it stops, and at how many gates ({small.simplified:,} here), depends on "
             "the window and depth of the kernels and on the images an iteration, which the article does not say. "
             f"{circuit.gates} gates that were grown reach {circuit.test:.2%}: how many gates digits need is a property of "
@@ -132,16 +156,15 @@ def ten_digits(runs: Sequence[Trained], circuit: Grown, source: str, tested: int
         inputs=f"{source}; {tested:,} test images, read once by each",
         tables=[
             Table(
-                "The article's table, and the votes changed",
-                ("configuration", "iterations", "gates", "after simplification", "votes a class", "test accuracy"),
+                "The article's table, the votes changed, and the convolution left out",
+                ("digits", "configuration", "iterations", "gates", "after simplification", "votes a class", "test accuracy"),
                 [
-                    *(
-                        (f"{one.name}, the article", one.iterations, "not said", one.gates, one.widths[-1] / 10, one.accuracy)
-                        for one in (_SMALL, _LARGE)
-                    ),
-                    *((one.configuration.name, one.configuration.iterations, f"{one.gates:,}", one.simplified,
-                       one.configuration.widths[-1] / 10, one.accuracy) for one in runs),
-                    ("grown", "", "", circuit.gates, "", circuit.test),
+                    *((classes, f"{one.name}, the article", one.iterations, "not said", one.gates, one.widths[-1] // classes,
+                       one.accuracy) for classes, one in ((2, _TWO), (10, _SMALL), (10, _LARGE))),
+                    *((classes, one.configuration.name, one.configuration.iterations, f"{one.gates:,}", one.simplified,
+                       one.configuration.widths[-1] // classes, one.accuracy)
+                      for classes, one in ((2, two_digits), *((10, one) for one in runs))),
+                    (10, "grown", "", "", circuit.gates, "", circuit.test),
                 ],
             )
         ],

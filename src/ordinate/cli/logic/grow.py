@@ -47,6 +47,10 @@ def grow(
     copies: Annotated[
         int | None, typer.Option("--copies", metavar="N", help="Distorted copies of each training image.")
     ] = None,
+    features: Annotated[
+        int,
+        typer.Option("--features", metavar="N", help="Kernels of convolution features to grow on; worth it past 10,000 gates."),
+    ] = 0,
     replacements: Annotated[
         int, typer.Option("--replacements", metavar="N", help="Times that weak gates are cut and others grown.")
     ] = 2,
@@ -85,11 +89,11 @@ def grow(
 
     check_output(out, name="--out")
     if table is not None:
-        check_alone(data=data, classes=classes, threshold=threshold, copies=copies, figure=picture)
+        check_alone(data=data, classes=classes, threshold=threshold, copies=copies, features=features or None, figure=picture)
         parts = table_parts(table, label, test_table, missing, seed, published=published, drop=drop, categories=categories)
         answer_record(_grown_on_table(parts, out, gates, votes, replacements, seed, checkpoint, bits, spacing), as_json)
         return
-    asked = {"votes_per_gate": votes, "replacements": replacements, "seed": seed}
+    asked = {"votes_per_gate": votes, "replacements": replacements, "seed": seed, "kernels": features}
     settings = GrowthSettings.usual(gates, few_images=data is None, **asked | ({} if copies is None else {"copies": copies}))
     known = digits_of(data, classes, check=not other_data)
     level = known.threshold if threshold is None else threshold

@@ -86,6 +86,9 @@ def train(
         float | None, typer.Option("--tau", metavar="X", help="Temperature of the counts; else by the last width.")
     ] = None,
     epochs: Annotated[int, typer.Option("--epochs", metavar="N", help="Passes over the training images, at most.")] = 30,
+    iterations: Annotated[
+        int | None, typer.Option("--iterations", metavar="N", help="Steps instead of epochs, to a whole number of passes.")
+    ] = None,
     batch: Annotated[
         int | None,
         typer.Option("--batch", metavar="N", help="Examples a step; else 128, of small tables a sixteenth of the rows."),
@@ -148,6 +151,8 @@ def train(
         parts = table_parts(table, label, test_table, missing, seed, published=published, drop=drop, categories=categories)
         if batch is None:
             settings = replace(settings, batch_size=max(1, min(128, len(parts.train[1]) // 16)))
+        if iterations is not None:
+            settings = _passes(settings, iterations, len(parts.train[1]))
         learned = {
             "k": gate_inputs,
             "tau": tau,
@@ -159,6 +164,8 @@ def train(
         answer_record(_trained_on_table(parts, out, circuit, widths, settings, checkpoint, bits, spacing, learned), as_json)
         return
     known = digits_of(data, classes, check=not other_data)
+    if iterations is not None:
+        settings = _passes(settings, iterations, len(known.train))
     level = known.threshold if threshold is None else threshold
     blocks = blocks_of(
         kernels,
@@ -193,13 +200,13 @@ def train(
             examples(known.validation),
             settings,
             checkpoint=checkpoint,
-            on_epoch=lambda report: advance(report.epoch, epochs, _progress(report)),
+            on_epoch=lambda report: advance(report.epoch, settings.epochs, _progress(report)),
         )
     network.notes = {"labels": list(known.classes)}
     network.save(out)
-    answer = _record(done, known, examples(known.test), out)
+    answer = _record(done, known, examples(known.test), out, settings.batch_size)
     if circuit is not None:
-        answer["circuit"] = _save_circuit(network, circuit, known)
+        answer |= _save_circuit(network, circuit)
     answer_record(answer, as_json)
 
 
@@ -256,14 +263,24 @@ def _trained_on_table(
     }
 
 
-def _save_circuit(network: LogicNetwork, path: Path, known: Digits) -> str:
+def _passes(settings: TrainingSettings, iterations: int, examples: int) -> TrainingSettings:
+    """As many epochs as come nearest to so many steps, run to the end."""
+    from ordinate.arguments import check_integer
+
+    check_integer("--iterations", iterations, minimum=1)
+    epochs = max(1, round(iterations * settings.batch_size / examples))
+    return replace(settings, epochs=epochs, patience=epochs)
+
+
+def _save_circuit(network: LogicNetwork, path: Path) -> dict[str, Any]:
     from ordinate.logic import Circuit
 
-    Circuit.from_network(network).save(path)
-    return str(path)
+    circuit = Circuit.from_network(network)
+    circuit.save(path)
+    return {"circuit": str(path), "gates_after_simplification": circuit.simplify(sat=False).num_gates}
 
 
-def _record(done: Training, known: Digits, test: Any, out: Path) -> dict[str, Any]:
+def _record(done: Training, known: Digits, test: Any, out: Path, batch: int) -> dict[str, Any]:
     from ordinate.logic import accuracy
     from ordinate.logic.network.convolution_blocks import gates_at_every_place
 
@@ -275,6 +292,7 @@ def _record(done: Training, known: Digits, test: Any, out: Path) -> dict[str, An
         "gates": done.network.num_gates,
         "gates_at_every_place": gates_at_every_place(done.network, test[0][0].float()),
         "epochs": len(done.epochs),
+        "iterations": len(done.epochs) * -(-len(known.train) // batch),
         "best_epoch": done.best_epoch,
         "validation_accuracy_soft": best.soft_accuracy,
         "validation_accuracy": best.hard_accuracy,

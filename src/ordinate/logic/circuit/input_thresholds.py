@@ -89,7 +89,7 @@ class InputThresholds:
 
         Raises:
             ArgumentError: not rows of finite numbers.
-            RefusedError: every feature is constant.
+            RefusedError: every feature is constant, or has integers past 2^53 that are equal as float64.
 
         >>> InputThresholds.thermometer([[0.0, 7], [1.0, 7], [4.0, 7], [9.0, 7]], 2).threshold.tolist()
         [2.5, 6.5]
@@ -102,8 +102,16 @@ class InputThresholds:
         levels = np.arange(1, bits_per_feature + 1) / (bits_per_feature + 1)
         features, thresholds = [], []
         for feature, column in enumerate(rows.T):
+            distinct = len(np.unique(column)) if column.dtype.kind in "iu" and column.dtype.itemsize == 8 else 0
             column = column.astype(np.float64)
             values = np.unique(column)
+            if len(values) < distinct:
+                raise RefusedError(
+                    "x",
+                    expected="numbers that float64 tells apart, integers up to 2^53",
+                    got=f"{distinct} integers that become {len(values)} in column {feature + 1}",
+                    hint="subtract what all of them have in common",
+                )
             if len(values) < 2:
                 continue
             if spacing == "quantile":

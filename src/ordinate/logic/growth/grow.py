@@ -33,6 +33,7 @@ from ordinate.logic.circuit.circuit import Circuit
 from ordinate.logic.circuit.files import read_json
 from ordinate.logic.circuit.input_thresholds import InputThresholds
 from ordinate.logic.growth.distortion import distorted
+from ordinate.logic.growth.features import PooledKernels, learned_kernels
 from ordinate.logic.growth.scoring import best_pairs, choose, costs_of_removal, revoted
 from ordinate.logic.growth.state import GrowthState, Snapshot
 
@@ -44,17 +45,20 @@ class GrowthSettings:
     """How a circuit grows.
 
     Args:
-        gates: two-input gates, at most; votes are counted by adders, which are not gates.
+        gates: two-input gates, at most, with those of convolution features; votes are counted by adders, which are not gates.
         votes_per_gate: classes that one gate may vote for or against. Each vote costs an adder in hardware, none in gates.
         step: gates a round; 0 takes a sixth of all, from 1 to 40. Larger steps take less time and gain less a gate.
         afresh: gates of a round after which all candidates are looked at again, 1 for always; in between, the best of them.
         rows: signals drawn each round as first inputs.
         columns: signals drawn each round as second inputs.
-        pair_sample: examples on which all pairs are scored.
+        pair_sample: examples on which pairs are scored.
+        thinned: all pairs are scored on every so-many-th of these, and only the best of them on all; 1 scores all on all.
         choice_sample: examples on which the best pairs are built and chosen one after another.
         candidates: best pairs that are built.
         copies: distorted copies of each training image (`ordinate.logic.growth.distortion`), beside the image itself.
         strength: of their distortion.
+        kernels: convolution features to grow on beside the pixels (`ordinate.logic.growth.features`), this many at every place;
+            a feature that is read costs eleven gates.
         least_tau: the temperature never falls below; higher asks for larger margins.
         replacements: rounds in which the least useful gates are cut and others grown in their place.
         replaced_share: the share of gates that one such round cuts.
@@ -75,10 +79,12 @@ class GrowthSettings:
     rows: int = 400
     columns: int = 1200
     pair_sample: int = 8192
+    thinned: int = 1
     choice_sample: int = 16384
     candidates: int = 1500
     copies: int = 4
     strength: float = 0.5
+    kernels: int = 0
     least_tau: float = 1.0
     replacements: int = 2
     replaced_share: float = 0.15
@@ -94,9 +100,11 @@ class GrowthSettings:
             "rows": 2,
             "columns": 2,
             "pair_sample": 16,
+            "thinned": 1,
             "choice_sample": 16,
             "candidates": 1,
             "copies": 0,
+            "kernels": 0,
             "replacements": 0,
             "patience": 1,
         }
@@ -131,8 +139,9 @@ class GrowthSettings:
         large, huge = gates >= 500, gates >= 4000
         result = cls(
             gates,
-            afresh=8 if huge else 1,
+            afresh=8 if large else 1,
             pair_sample=16384 if huge else 8192,
+            thinned=4 if huge else 2 if large else 1,
             choice_sample=32768 if huge else 16384,
             copies=20 if few_images else 24 if huge else 8 if large else 4,
             strength=1.0 if large else 0.5,
@@ -321,13 +330,19 @@ class GrowthRun:
         self.state.restore(self.best[1])
 
     def _grow(self) -> None:
-        if len(self.state.gates) >= self.settings.gates or self.waited >= self.settings.patience:
+        if self._room() == 0 or self.waited >= self.settings.patience:
             self.phase = "revote"
             return
         grown = self._round()
         if not grown:
             self.phase = "revote"
         self._after(grown)
+
+    def _room(self) -> int:
+        """Gates that may still grow, whatever they read."""
+        pooled = self.state.pooled
+        each = 1 if pooled is None else 1 + 2 * pooled.gates_a_feature
+        return max(0, self.settings.gates - self.state.num_gates) // each
 
     def _round(self) -> int:
         """Grow the gates of one round; how many there were."""
@@ -346,15 +361,14 @@ class GrowthRun:
             torch.from_numpy(residuals[:, scored]) * weights,
             self.most_votes,
             settings.candidates,
+            settings.thinned,
         )
         if not len(result.tables):
             return 0
         chosen_on, weights = self._draw(share, settings.choice_sample)
         rows_of = torch.from_numpy(chosen_on)
-        x, y = bits(result.first, chosen_on), bits(result.second, chosen_on)
-        outputs = (result.tables[:, None] >> (2 * x + y) & 1).astype(np.float32)
         places, votes, bias = choose(
-            torch.from_numpy(outputs),
+            state.train.signals.gates(result, chosen_on),
             torch.from_numpy(result.first),
             torch.from_numpy(result.second),
             torch.from_numpy(state.train.scores)[:, rows_of],
@@ -363,7 +377,7 @@ class GrowthRun:
             state.tau,
             state.bias,
             self.most_votes,
-            min(settings.gates_a_round, settings.gates - len(state.gates)),
+            min(settings.gates_a_round, self._room()),
             settings.afresh,
         )
         for place, vote in zip(places, votes, strict=True):
@@ -376,7 +390,7 @@ class GrowthRun:
         """Examples in proportion to `share`, in order, and the weights that make up for it."""
         edges = share.cumsum()
         drawn = np.searchsorted(edges, np.sort(self.generator.random(count)) * edges[-1]).clip(max=len(share) - 1)
-        return drawn, torch.from_numpy((1 / (share[drawn] * len(share) * count)).astype(np.float32))
+        return drawn, torch.from_numpy((1 / (share[drawn] * len(share) * count)).astype(np.float32)).clone()
 
     def _sample(self) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
         """Bits of all gates, votes, scores, labels and weights on training images drawn by their residuals."""
@@ -419,7 +433,8 @@ class GrowthRun:
         state.restore(self.best[1])
         costs = costs_of_removal(*self._sample(), state.tau, state.bias).numpy()
         costs[state.read_by_others()] = np.inf
-        order = np.argsort(costs, kind="stable")[: int(self.settings.replaced_share * self.settings.gates)]
+        limit = self.settings.gates if state.pooled is None else len(state.gates)
+        order = np.argsort(costs, kind="stable")[: int(self.settings.replaced_share * limit)]
         state.remove(sorted(order[np.isfinite(costs[order])].tolist()))
         state.calibrate(self.generator)
         self.phase, self.replaced, self.waited = "grow", self.replaced + 1, 0
@@ -430,13 +445,13 @@ class GrowthRun:
         state = self.state
         state.calibrate(self.generator)
         loss, accuracy = state.validation.loss(state.tau, state.bias)
-        full = len(state.gates) >= self.settings.gates
+        full = self._room() == 0
         if loss < self.best[0]:
             self.best, self.waited = (loss, state.snapshot()), 0
         elif grown and (self.replaced == 0 or full):
             self.waited += 1
         seconds = self.seconds_before + time.process_time() - self.started
-        report = GrowthRound(len(state.gates), state.tau, state.train_loss, loss, accuracy, seconds)
+        report = GrowthRound(state.num_gates, state.tau, state.train_loss, loss, accuracy, seconds)
         self.rounds.append(report)
         self._keep()
         if self.on_round is not None:
@@ -510,11 +525,28 @@ def grow(
         len(names),
         settings.gates,
         settings.least_tau,
+        _kernels(images, classes, threshold, settings),
     )
     run = GrowthRun(state, settings, None if checkpoint is None else Path(checkpoint), on_round)
     run.to_the_end()
     notes = {"grown": {"rounds": len(run.rounds), "seed": settings.seed, "votes_per_gate": settings.votes_per_gate}}
-    return GrownCircuit(state.to_circuit(threshold, names, notes), tuple(run.rounds))
+    circuit = state.to_circuit(threshold, names, notes)
+    return GrownCircuit(circuit if state.pooled is None else circuit.simplify(sat=False), tuple(run.rounds))
+
+
+def _kernels(
+    images: npt.NDArray[Any], classes: Labels, thresholds: InputThresholds, settings: GrowthSettings
+) -> PooledKernels | None:
+    """The convolution features that are asked for, learned from the images themselves."""
+    if not settings.kernels:
+        return None
+    pixels = math.prod(images.shape[1:])
+    if images.ndim != 3 or not np.array_equal(thresholds.feature, np.arange(pixels)):
+        raise ArgumentError(
+            "kernels", expected="0, or images [N, height, width] of one threshold a pixel", got=settings.kernels
+        )
+    bits = thresholds.bits(images.reshape(len(images), -1)).reshape(images.shape)
+    return learned_kernels(bits, classes, settings.kernels, seed=settings.seed)
 
 
 def _numbers(name: str, images: Any) -> npt.NDArray[Any]:

@@ -16,6 +16,7 @@ the bias follows for free.
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import NamedTuple
 
 import numpy as np
@@ -47,6 +48,7 @@ def best_pairs(
     residuals: Tensor,
     votes: int,
     wanted: int,
+    thinned: int = 1,
 ) -> Candidates:
     """The gates on a row and a column signal that correlate most with the residuals.
 
@@ -59,6 +61,7 @@ def best_pairs(
         votes: classes that a gate may vote on: its score is the sum of that many largest absolute correlations, for 3 and
             more that of all.
         wanted: how many.
+        thinned: all pairs are scored on every so-many-th example, and only the best of them on all.
 
     >>> x = torch.tensor([[0.0, 0, 1, 1], [0, 1, 0, 1]])
     >>> both = np.arange(2)
@@ -66,9 +69,33 @@ def best_pairs(
     >>> found.tables.tolist()  # the residual of xor asks for xor
     [6]
     """
-    shape = (len(_FORMS), len(rows), len(columns))
+    residuals = residuals - residuals.mean(1, keepdim=True)
+    if thinned > 1:  # as whole numbers, whose sums are exact in float32 and so in any order
+        residuals = (residuals * (2**24 // residuals.shape[1] / residuals.abs().max().clamp_min(1e-30))).round()
+    thin = [part[:, ::thinned].contiguous() for part in (x_rows, x_columns, residuals)]
+    gain = _gains(*thin, votes)
+    gain[:, torch.from_numpy(rows[:, None] == columns[None, :])] = -1.0
+    shortlist = 4 * wanted + 16
+    order = gain.flatten().topk(min(gain.numel(), shortlist * (1 if thinned == 1 else _SHORTLISTED))).indices
+    best = gain.flatten()[order]
+    forms, row, column = (torch.from_numpy(part) for part in np.unravel_index(order.numpy(), gain.shape))
+    if thinned > 1:
+        best = _gains_of(x_rows, x_columns, residuals, votes, forms, row, column)
+        order = best.topk(min(len(best), shortlist)).indices
+        best, forms, row, column = best[order], forms[order], row[order], column[order]
+    tables, row, column = torch.tensor(_FORMS)[forms].numpy(), row.numpy(), column.numpy()
+    return _varied(tables, rows[row], columns[column], best.numpy(), wanted)
+
+
+_SHORTLISTED = 3
+"""Times as many pairs are scored again, on all examples, as are looked at in the end."""
+
+
+def _gains(x_rows: Tensor, x_columns: Tensor, residuals: Tensor, votes: int) -> Tensor:
+    """The score of every pair under every form, [forms, R, C]."""
+    shape = (len(_FORMS), len(x_rows), len(x_columns))
     largest, least, total = torch.full(shape, -torch.inf), torch.full(shape, torch.inf), torch.zeros(shape)
-    for r in residuals - residuals.mean(1, keepdim=True):
+    for r in residuals:
         weighted = x_rows * r
         both = weighted @ x_columns.T
         x, y = weighted.sum(1, keepdim=True), (x_columns @ r).unsqueeze(0)
@@ -78,11 +105,49 @@ def best_pairs(
             else:
                 torch.maximum(largest[form], score, out=largest[form])
                 torch.minimum(least[form], score, out=least[form])
-    gain = total if votes > 2 else largest - least if votes == 2 else torch.maximum(largest, -least)
-    gain[:, torch.from_numpy(rows[:, None] == columns[None, :])] = -1.0
-    order = gain.flatten().topk(min(gain.numel(), 4 * wanted + 16)).indices.numpy()
-    forms, row, column = np.unravel_index(order, shape)
-    return _varied(np.array(_FORMS)[forms], rows[row], columns[column], gain.flatten()[order].numpy(), wanted)
+    return total if votes > 2 else largest - least if votes == 2 else torch.maximum(largest, -least)
+
+
+def _gains_of(
+    x_rows: Tensor, x_columns: Tensor, residuals: Tensor, votes: int, forms: Tensor, row: Tensor, column: Tensor
+) -> Tensor:
+    """The same of some pairs, each under one form."""
+    pairs, which = torch.unique(row * len(x_columns) + column, return_inverse=True)
+    first, second = pairs // len(x_columns), pairs % len(x_columns)
+    both = _both(x_rows, x_columns, first, second, residuals)
+    x, y = (x_rows @ residuals.T)[first], (x_columns @ residuals.T)[second]
+    every = torch.stack((both, x - both, y - both, both - x - y, x + y - 2 * both))
+    score = every[forms, which]
+    if votes > 2:
+        return score.abs().sum(1)
+    largest, least = score.amax(1), score.amin(1)
+    return largest - least if votes == 2 else torch.maximum(largest, -least)
+
+
+def _both(x_rows: Tensor, x_columns: Tensor, first: Tensor, second: Tensor, residuals: Tensor) -> Tensor:
+    """What residuals [K, n], whole numbers, come to where both signals of a pair are 1, [pairs, K]."""
+    if COMPILED:
+        from ordinate.logic.kernels.compiled_growth import pair_sums
+
+        def words(x: Tensor) -> npt.NDArray[np.uint64]:
+            bits = np.pad(x.numpy() > 0, ((0, 0), (0, -x.shape[1] % 64)))
+            return np.packbits(bits, axis=1, bitorder="little").view(np.uint64)
+
+        classes, count = residuals.shape
+        blocks = np.pad(residuals.numpy().astype(np.int32), ((0, -classes % 5), (0, -count % 64))).reshape(
+            -(-classes // 5), 5, -1
+        )
+        sums = np.empty((len(first), 5 * len(blocks)), np.int64)
+        by_example = np.ascontiguousarray(blocks.transpose(0, 2, 1))
+        pair_sums(words(x_rows), words(x_columns), first.numpy(), second.numpy(), by_example, sums)
+        return torch.from_numpy(sums[:, :classes]).float()
+    parts = zip(first.split(_AT_ONCE), second.split(_AT_ONCE), strict=True)
+    return torch.cat([(x_rows[a] * x_columns[b]) @ residuals.T for a, b in parts])
+
+
+COMPILED = find_spec("numba") is not None
+_AT_ONCE = 64
+"""Pairs built at once: few enough to stay in the cache."""
 
 
 def _varied(
@@ -110,8 +175,8 @@ def _varied(
     return Candidates(tables[kept], first[kept], second[kept])
 
 
-_NEAR = 256
-"""Candidates that stay in view between two looks at all of them."""
+_AHEAD, _NEAR = 512, 96
+"""Candidates that are looked at again after the first look at all of them, and those that are in between two such looks."""
 
 
 def calibrated(scores: Tensor, labels: Tensor, tau: float, bias: Tensor, least_tau: float) -> tuple[float, Tensor, float]:
@@ -191,7 +256,7 @@ def choose(
         bias: [K], in votes.
         votes: classes a gate may vote on.
         wanted: how many at most; fewer where nothing helps any more.
-        afresh: after how many choices all candidates are looked at again; in between, only some that were best then.
+        afresh: after how many choices the better candidates are looked at again; in between, only some that were best then.
             Gains fall slowly, so little is lost (Minoux 1978, "Accelerated greedy algorithms", is the same thought).
 
     Returns:
@@ -205,14 +270,17 @@ def choose(
     free = torch.ones(len(bits), dtype=torch.bool)
     places: list[int] = []
     chosen: list[Tensor] = []
-    near, near_bits = torch.arange(len(bits)), bits
+    view = near = torch.arange(len(bits))
+    near_bits = bits
     for turn in range(wanted):
         p = torch.softmax((scores + bias.unsqueeze(1)) / tau, 0)
         r = (target - p) * weights
         h = (p * (1 - p)) @ weights
         if afresh > 1 and turn % afresh == 0:
-            _, gain = _votes_of(bits, mean, variance, r, h, tau, votes)
-            near = torch.where(free, gain, -1.0).topk(min(_NEAR, len(bits))).indices
+            _, gain = _votes_of(bits[view] if turn else bits, mean[view], variance[view], r, h, tau, votes)
+            order = torch.where(free[view], gain, -1.0).topk(min(_AHEAD, len(view))).indices
+            view = view[order]  # what stood behind all of these will not lead in this round any more
+            near = view[:_NEAR]
             near_bits = bits[near]
         vote, gain = _votes_of(near_bits, mean[near], variance[near], r, h, tau, votes)
         gain[~free[near]] = -1.0

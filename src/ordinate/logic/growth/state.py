@@ -17,9 +17,10 @@ from torch import Tensor
 
 from ordinate.logic.circuit.circuit import Circuit, Votes
 from ordinate.logic.circuit.input_thresholds import InputThresholds
-from ordinate.logic.growth.scoring import calibrated
+from ordinate.logic.growth.features import PooledKernels
+from ordinate.logic.growth.scoring import COMPILED, Candidates, calibrated
 
-__all__ = ["Examples", "GrowthState", "SignalBank", "Snapshot", "apply_gate"]
+__all__ = ["Examples", "GrowthState", "SignalBank", "Snapshot", "apply_gate", "packed_signals"]
 
 Bytes = npt.NDArray[np.uint8]
 
@@ -52,25 +53,32 @@ def apply_gate(table: int, a: Bytes, b: Bytes) -> Bytes:
     return result
 
 
+def packed_signals(inputs: npt.NDArray[np.bool_]) -> Bytes:
+    """Bits [examples, inputs] as signals [inputs, ceil(examples / 8)], eight examples a byte."""
+    rows = np.empty((inputs.shape[1], -(-len(inputs) // 8)), np.uint8)
+    for first in range(0, len(rows), 64):  # a transposed copy of all inputs at once would not fit a small machine
+        rows[first : first + 64] = np.packbits(inputs[:, first : first + 64].T, axis=1)
+    return rows
+
+
 class SignalBank:
     """Packed bits of inputs and gates, [signals, ceil(examples / 8)].
 
     Args:
-        inputs: bool [examples, inputs].
+        inputs: of `packed_signals`, [inputs, ceil(examples / 8)].
+        examples: how many.
         capacity: how many gates there will be room for.
 
-    >>> bank = SignalBank(np.array([[0, 1], [1, 1], [1, 0]], dtype=bool), capacity=1)
+    >>> bank = SignalBank(packed_signals(np.array([[0, 1], [1, 1], [1, 0]], dtype=bool)), examples=3, capacity=1)
     >>> bank.add(8, 0, 1)
     >>> bank.bits(2).tolist()
     [0, 1, 0]
     """
 
-    def __init__(self, inputs: npt.NDArray[np.bool_], capacity: int) -> None:
-        self.examples, self.count = inputs.shape
-        self.capacity = capacity
-        self._rows = np.zeros((self.count + capacity, -(-self.examples // 8)), np.uint8)
-        for first in range(0, self.count, 64):  # a transposed copy of all inputs at once would not fit a small machine
-            self._rows[first : min(first + 64, self.count)] = np.packbits(inputs[:, first : first + 64].T, axis=1)
+    def __init__(self, inputs: Bytes, examples: int, capacity: int) -> None:
+        self.examples, self.count, self.capacity = examples, len(inputs), capacity
+        self._rows = np.zeros((self.count + capacity, inputs.shape[1]), np.uint8)
+        self._rows[: self.count] = inputs
 
     def add(self, table: int, a: int, b: int) -> None:
         """Append the output of a gate on two signals."""
@@ -92,8 +100,37 @@ class SignalBank:
 
     def sampled(self, signals: npt.NDArray[np.int64], examples: npt.NDArray[np.int64]) -> npt.NDArray[np.uint8]:
         """Some signals on some examples, uint8 [signals, examples]."""
+        if COMPILED:
+            from ordinate.logic.kernels.compiled_growth import gather
+
+            out = np.empty((len(signals), len(examples)), np.uint8)
+            gather(self._rows, signals, examples, out)
+            return out
         shift = (7 - (examples & 7)).astype(np.uint8)
         return (self._rows[signals][:, examples >> 3] >> shift) & np.uint8(1)
+
+    def gates(self, gates: Candidates, examples: npt.NDArray[np.int64]) -> Tensor:
+        """Gates that might be added on some examples, float32 [gates, examples]."""
+        # torch's memory: the last bit of a product can depend on how an array is aligned
+        out = torch.empty(len(gates.tables), len(examples))
+        if COMPILED:
+            from ordinate.logic.kernels import compiled_growth
+
+            compiled_growth.gates(self._rows, *gates, examples, out.numpy())
+        else:
+            x, y = self.sampled(gates.first, examples), self.sampled(gates.second, examples)
+            corners = np.array([[table >> corner & 1 for corner in range(4)] for table in gates.tables.tolist()], np.float32)
+            out.numpy()[:] = np.take_along_axis(corners, (2 * x + y).astype(np.int64), 1)
+        return out
+
+    def count_votes(self, signal: int, amount: int, scores: npt.NDArray[np.float32]) -> None:
+        """Add an amount to the scores [examples] where a signal is 1."""
+        if COMPILED:
+            from ordinate.logic.kernels import compiled_growth
+
+            compiled_growth.count(self._rows[signal], np.float32(amount), scores)
+        else:
+            scores += amount * self.bits(signal).astype(np.float32)
 
 
 _CALIBRATED_ON = 20_000
@@ -105,22 +142,21 @@ class Examples:
     """Signals and scores on one set of images.
 
     Args:
-        inputs: bool [N, inputs].
+        inputs: of `packed_signals`.
         labels: int64 [N].
         num_classes: K.
         capacity: gates there will be room for.
     """
 
-    def __init__(self, inputs: npt.NDArray[np.bool_], labels: npt.NDArray[np.int64], num_classes: int, capacity: int) -> None:
-        self.signals = SignalBank(inputs, capacity)
+    def __init__(self, inputs: Bytes, labels: npt.NDArray[np.int64], num_classes: int, capacity: int) -> None:
+        self.signals = SignalBank(inputs, len(labels), capacity)
         self.labels = torch.from_numpy(labels)
         self.scores = np.zeros((num_classes, len(labels)), np.float32)
 
     def vote(self, signal: int, votes: npt.NDArray[np.int8], times: int = 1) -> None:
         """Count a signal's votes."""
-        bits = self.signals.bits(signal).astype(np.float32)
         for label in np.flatnonzero(votes):
-            self.scores[label] += times * int(votes[label]) * bits
+            self.signals.count_votes(signal, times * int(votes[label]), self.scores[label])
 
     def loss(self, tau: float, bias: Tensor) -> tuple[float, float]:
         """Cross-entropy and accuracy."""
@@ -148,6 +184,7 @@ class GrowthState:
         num_classes: K.
         capacity: gates there will be room for.
         least_tau: the temperature does not fall below.
+        pooled: convolution features that are inputs as well, numbered behind the bits that come in.
     """
 
     def __init__(
@@ -157,13 +194,21 @@ class GrowthState:
         num_classes: int,
         capacity: int,
         least_tau: float,
+        pooled: PooledKernels | None = None,
     ) -> None:
         self.num_inputs, self.num_classes, self.least_tau = train[0].shape[1], num_classes, least_tau
-        share = train[0].mean(0)
+        self.pooled = pooled
+        inputs = [packed_signals(part[0]) for part in (train, validation)]
+        if pooled is not None:
+            inputs = [np.concatenate((part, pooled.packed(part))) for part in inputs]
+        ones = np.array([np.unpackbits(row, count=len(train[1])).sum(dtype=np.int64) for row in inputs[0]])
+        share = ones / len(train[1])
         used = np.flatnonzero((share > 1 / _RARE) & (share < 1 - 1 / _RARE))
         self.used_inputs = used if len(used) >= 2 else np.arange(self.num_inputs)
-        self.train = Examples(train[0][:, self.used_inputs], train[1], num_classes, capacity)
-        self.validation = Examples(validation[0][:, self.used_inputs], validation[1], num_classes, capacity)
+        self.train, self.validation = (
+            Examples(part[self.used_inputs], labels, num_classes, capacity)
+            for part, labels in zip(inputs, (train[1], validation[1]), strict=True)
+        )
         self.gates: list[tuple[int, int, int]] = []
         self.votes: list[npt.NDArray[np.int8]] = []
         self.tau, self.bias, self.train_loss = (
@@ -171,6 +216,19 @@ class GrowthState:
             torch.zeros(num_classes, dtype=torch.float64),
             float(np.log(num_classes)),
         )
+
+    @property
+    def num_gates(self) -> int:
+        """Gates of the circuit: those that vote or are read, and those of the convolution features that they read."""
+        if self.pooled is None:
+            return len(self.gates)
+        return len(self.gates) + self.pooled.gates_a_feature * len(self._features_read())
+
+    def _features_read(self) -> npt.NDArray[np.int64]:
+        """Numbers of the convolution features that some gate reads."""
+        read = np.unique(np.array(self.gates, dtype=np.int64).reshape(-1, 3)[:, 1:])
+        inputs = self.used_inputs[read[read < len(self.used_inputs)]]
+        return np.asarray(inputs[inputs >= self.num_inputs] - self.num_inputs)
 
     @property
     def num_signals(self) -> int:
@@ -252,18 +310,26 @@ class GrowthState:
 
     def to_circuit(self, inputs: InputThresholds | None, labels: Sequence[int | str], notes: dict[str, Any]) -> Circuit:
         """The circuit as it stands."""
-        number = np.concatenate((self.used_inputs, self.num_inputs + np.arange(len(self.gates))))
+        built: list[tuple[int, int, int]] = []  # the gates of convolution features
+        places = self.used_inputs.astype(np.int64)
+        for feature in self._features_read() if self.pooled is not None else ():
+            built += self.pooled.gates(int(feature), self.num_inputs + len(built))  # type: ignore[union-attr]
+            places[np.searchsorted(self.used_inputs, self.num_inputs + feature)] = self.num_inputs + len(built) - 1
+        first = self.num_inputs + len(built)
+        number = np.concatenate((places, first + np.arange(len(self.gates))))
         gates = np.array(self.gates, dtype=np.int64).reshape(-1, 3)
+        gates[:, 1:] = number[gates[:, 1:]]
+        gates = np.concatenate((np.array(built, dtype=np.int64).reshape(-1, 3), gates))
         weights = np.array(self.votes, dtype=np.int64).reshape(-1, self.num_classes)
         votes = []
         for label in range(self.num_classes):
             voting = np.flatnonzero(weights[:, label])
-            votes.append(Votes.of(self.num_inputs + voting, weights[voting, label]))
+            votes.append(Votes.of(first + voting, weights[voting, label]))
         return Circuit(
             self.num_inputs,
             gates[:, 0],
-            number[gates[:, 1]],
-            number[gates[:, 2]],
+            gates[:, 1],
+            gates[:, 2],
             votes,
             self.bias.numpy(),
             self.tau,
