@@ -20,7 +20,7 @@ from ordinate.sweep.model import SweepDecoder
 from ordinate.sweep.tasks import Task
 from ordinate.sweep.training import new_model
 
-__all__ = ["TERMS", "four_terms_of", "profile", "shares", "sinusoid_cell", "trained_and_fresh"]
+__all__ = ["TERMS", "four_terms_of", "layer_weights", "profile", "shares", "sinusoid_cell", "trained_and_fresh"]
 
 TERMS = ("content . content", "content . position", "position . content", "position . position")
 _ROWS = 16
@@ -63,6 +63,21 @@ def four_terms_of(model: SweepDecoder, tokens: Tensor) -> Tensor:
     query = [torch.einsum("btd,hed->bhte", normed(part), to_query) for part in (content, place)]
     key = [torch.einsum("btd,hed->bhte", normed(part), to_key) for part in (content, place)]
     return torch.stack([q @ k.mT for q in query for k in key]) / math.sqrt(to_query.shape[1])
+
+
+@torch.no_grad()
+def layer_weights(model: SweepDecoder, tokens: Tensor) -> list[Tensor]:
+    """The attention weights of each layer, [B, H, T, T], on tokens [B, T]."""
+    batch, length = tokens.shape
+    future = torch.ones(length, length, dtype=torch.bool).triu(1)
+    result = []
+    for block, stream in zip(model.blocks, model.streams(tokens, torch.arange(length)), strict=False):
+        one: Any = block
+        heads = one.to_heads(one.norm_attention(stream)).view(batch, length, 3, model.heads, model.dim // model.heads)
+        query, key, _ = heads.permute(2, 0, 3, 1, 4)
+        scores = query @ key.mT / math.sqrt(query.shape[-1])
+        result.append(scores.masked_fill(future, float("-inf")).softmax(-1))
+    return result
 
 
 def shares(terms: Tensor) -> Tensor:

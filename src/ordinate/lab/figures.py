@@ -17,7 +17,7 @@ import matplotlib as mpl
 import numpy.typing as npt
 from matplotlib.figure import Figure as Canvas
 
-__all__ = ["GRID", "INK", "SERIES", "boxes", "canvas", "heat_map", "to_svg"]
+__all__ = ["GRID", "INK", "SERIES", "boxes", "canvas", "heat_map", "rows_of_marks", "to_svg"]
 
 INK = "#1b1c1e"
 GRID = "#c6c9ce"
@@ -116,6 +116,23 @@ def heat_map(
         axes.figure.colorbar(image, ax=axes, location="bottom", shrink=0.9, aspect=28, pad=0.02, label=label)
 
 
+def rows_of_marks(axes: Any, values: Mapping[str, Sequence[float]], label: str, *, series: Sequence[int] | None = None) -> None:
+    """A row of marks for each name, first at the top.
+
+    Args:
+        axes: where to draw.
+        values: by name, one mark each.
+        label: of the values, with the unit.
+        series: which of `SERIES` each row has; by default one after the other.
+    """
+    for row, several in enumerate(values.values()):
+        style = SERIES[row if series is None else series[row]]
+        axes.plot(several, [row] * len(several), linestyle="none", marker=style["marker"], color=style["color"], markersize=6)
+    axes.set_yticks(range(len(values)), list(values))
+    axes.set(xlabel=label, ylim=(len(values) - 0.5, -0.5))
+    axes.grid(axis="x")
+
+
 def boxes(
     axes: Any, places: Mapping[str, tuple[float, float]], arrows: Sequence[tuple[str, str, str]], *, accents: Sequence[str] = ()
 ) -> None:
@@ -169,5 +186,6 @@ def to_svg(figure: Canvas) -> str:
     """The figure as SVG text, without a date in it."""
     buffer = io.StringIO()
     nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))
-    figure.savefig(buffer, format="svg", transparent=True, metadata=nothing)
+    with mpl.rc_context(_STYLE):  # fonts and salt are read as it is written
+        figure.savefig(buffer, format="svg", transparent=True, metadata=nothing)
     return buffer.getvalue()

@@ -179,10 +179,9 @@ def _picture(attention: Attention, embeddings: Tensor, shuffle: Tensor) -> Figur
             heat_map(axes, matrix.numpy(), x_labels=words, y_labels=words, lower=0, upper=highest, label="attention weight")
             axes.set(title=title, xlabel="key")
         left.set(ylabel="query")
-        svg = to_svg(figure)
     return Figure(
         "weights",
-        svg,
+        to_svg(figure),
         caption="Attention weights of the sentence as written, those of the same words shuffled and put back in order, and the "
         "difference of the two on the same scale: nothing to see, for what remains is noise in the last bit.",
         alt="Three heat maps of twelve by twelve attention weights. The first two are alike, the third is evenly dark: no "

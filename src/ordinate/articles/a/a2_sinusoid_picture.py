@@ -125,10 +125,9 @@ def _picture(table: npt.NDArray[np.float64], sines: npt.NDArray[np.int64]) -> Fi
         right.grid(axis="y")
         right.set(title="Sign changes", xlabel="channel (and digit)", ylabel="changes, positions 0 to 99")
         right.legend(loc="upper right")
-        svg = to_svg(figure)
     return Figure(
         "picture",
-        svg,
+        to_svg(figure),
         caption="Left, the encoding of positions 0 to 99: stripes are narrow in low channels and wide in high ones. Middle, "
         "the same positions as binary numbers. Right, how often a channel changes sign and how often a digit flips.",
         alt=f"Two heat maps side by side with position downwards, and a falling curve of sign changes by channel, from "

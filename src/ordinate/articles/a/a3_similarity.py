@@ -144,10 +144,9 @@ def _picture(cosines: npt.NDArray[np.float64], mean: npt.NDArray[np.float64]) ->
             ylim=(min(0.34, float(mean.min()) - 0.01), 1.02),
         )
         right.legend(loc="upper right")
-        svg = to_svg(figure)
     return Figure(
         "similarity",
-        svg,
+        to_svg(figure),
         caption="Left, the cosine similarity of every two of 150 positions: bands parallel to the diagonal. Right, its mean at "
         "each distance, with the article's six points: a fall with ripples.",
         alt=f"A heat map with bright bands along the diagonal, and a curve that falls steeply from 1 at distance 0 to about "

@@ -189,10 +189,9 @@ def _picture(fitted: dict[int, Array], closed: dict[int, float], extrapolated: d
             title="Error of the predicted PE(pos + k)", xlabel="shift k (positions)", ylabel="largest error", ylim=(1e-16, 1e3)
         )
         axes.legend(loc="upper center", ncols=2)
-        svg = to_svg(figure)
     return Figure(
         "residuals",
-        svg,
+        to_svg(figure),
         caption="The largest error over held-out positions and channels. Encodings lie between -1 and 1, so 1 is a useless "
         "prediction and 1e-16 is the last bit.",
         alt="Four entries on a logarithmic axis: least squares on spread positions and the closed form stay at or below 1e-12 "

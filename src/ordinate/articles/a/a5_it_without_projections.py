@@ -450,10 +450,9 @@ def bars_by_distance(without: Sequence[float], cut: Sequence[float], right: Sequ
             ylabel="attention weight",
         )
         axes.legend(loc="upper left")
-        svg = to_svg(figure)
     return Figure(
         "bars",
-        svg,
+        to_svg(figure),
         caption='Attention of "it" to each token of the sentence, in order. "animal" stands seven tokens before.',
         alt="Grouped bars, one group a token. "
         + "; ".join(f"{word} {without[place]:.3f}, {cut[place]:.3f}, {right[place]:.3f}" for place, word in enumerate(SENTENCE))
@@ -481,10 +480,9 @@ def change_by_width(by_width: dict[int, float], without: float, right_width: int
             ylim=(0, 1.5 * max(*by_width.values(), without)),  # room for the legend
         )
         axes.legend(loc="upper right")
-        svg = to_svg(figure)
     return Figure(
         "width",
-        svg,
+        to_svg(figure),
         caption="The wider the encoding was, the more of its slow channels are cut away; what is left turns fast, and "
         f"positions seven apart agree less. The curve comes nearest to the weight without positions at width {nearest}.",
         alt=f"A curve of the weight with positions, {by_width[right_width]:.4f} at width {right_width}, "
@@ -513,10 +511,9 @@ def change_by_distance(orders: Factors, prose: Factors | None) -> Figure:
             panel.set(title=title, xlabel="distance (tokens, either side)", ylabel="weight with / without positions")
             panel.set_ylim(0.1, 5)
             panel.legend(loc="upper right", ncols=3, columnspacing=1, handlelength=1.6)
-        svg = to_svg(figure)
     return Figure(
         "distance",
-        svg,
+        to_svg(figure),
         caption="What adding positions (the encoding that fits the vectors) does to a weight, by distance. The median says "
         "what is general: neighbours gain, the rest loses. The width of the band says how much of any single case is luck.",
         alt="The median factor falls from "

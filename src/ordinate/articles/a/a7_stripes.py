@@ -122,10 +122,9 @@ def _picture(similarity: Mapping[str, Tensor]) -> Figure:
             one.set_title(name, fontsize=8.5)
             one.set_xlabel("position")
         axes[0].set_ylabel("position")
-        svg = to_svg(figure)
     return Figure(
         "stripes",
-        svg,
+        to_svg(figure),
         caption="Position against position: the raw sinusoids, and what the first head makes of them after two trainings.",
         alt="Three square maps. Raw: bright diagonal with faint stripes along it. Text: a smooth fall away from the diagonal. "
         "Look 7 back: strong stripes along the diagonal, the brightest seven below it.",

@@ -195,10 +195,9 @@ def _picture(plain: Sequence[float], fresh: Sequence[Attended], word: Sequence[A
         axes.set(ylabel='weight of "it"', title='What "it" looks at in the article\'s sentence')
         axes.grid(axis="y")
         axes.legend(ncols=2)
-        svg = to_svg(figure)
     return Figure(
         "it",
-        svg,
+        to_svg(figure),
         caption='Weights of "it" on every word of the article\'s sentence, positions added, for four kinds of projections.',
         alt="; ".join(f"{name}: animal {values[_ANIMAL]:.2f}, it {values[_IT]:.2f}" for name, values in drawn.items()),
     )

@@ -199,10 +199,9 @@ def _diagram() -> Figure:
         places |= {f"z#{word}": (0.14 + 0.24 * at, 0.8) for at, word in enumerate(words)}
         boxes(right, places, [(word, f"z#{other}", "") for other in words for word in words])
         right.set_title("Attention: every pair, no order")
-        svg = to_svg(figure)
     return Figure(
         "diagram",
-        svg,
+        to_svg(figure),
         caption="Why one needs no positions and the other does: a recurrent network carries a state on, the same W at each "
         "step; attention compares every pair of tokens, and the drawing is the same in any order.",
         alt="Left, four states in a row with arrows W between them, fed by W_xh and read by W_hy. Right, four tokens below and "
@@ -230,10 +229,9 @@ def _picture(mean: Mapping[tuple[str, bool, str], float]) -> Figure:
             panel.set_yticks(range(3), list(_MODELS) if question == "beside each other" else [""] * 3)
             panel.grid(axis="x")
         figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=2)
-        svg = to_svg(figure)
     return Figure(
         "order",
-        svg,
+        to_svg(figure),
         caption="Which of two tokens comes first: accuracy where they stand beside each other and anywhere; dotted, guessing.",
         alt="; ".join(
             f"{name}, {question}, {'with' if added else 'without'} sinusoids {value:.0%}"

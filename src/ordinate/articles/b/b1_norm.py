@@ -119,10 +119,9 @@ def _picture(place: Tensor, drawn: Tensor) -> Figure:
         axes.set_yticks([1, 2, 5, 10, 20], ["1", "2", "5", "10", "20"])
         axes.grid(axis="y")
         axes.legend(loc="center right")
-        svg = to_svg(figure)
     return Figure(
         "norms",
-        svg,
+        to_svg(figure),
         caption="The length of each position vector, a flat line at 16, between embeddings as drawn and as scaled.",
         alt="Three curves over 500 positions or words: drawn embeddings near 1, positions at 16, scaled ones near 23.",
     )

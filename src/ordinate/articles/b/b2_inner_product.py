@@ -124,10 +124,9 @@ def _picture(products: Tensor) -> Figure:
         axes.set(title="Product by distance", xlabel="k (tokens)", ylabel="inner product")
         axes.grid(axis="y")
         axes.legend(loc="upper right")
-        svg = to_svg(figure)
     return Figure(
         "products",
-        svg,
+        to_svg(figure),
         caption="The inner product of one position with its neighbours, and the same curve mirrored: they lie on each other.",
         alt="A curve with a sharp peak of 64 at distance 0 that falls with ripples to both sides, and its mirror image, which "
         "covers it.",

@@ -140,10 +140,9 @@ def _space(words: Tensor, places: Tensor) -> Figure:
                 panel.annotate(word, (x, y), (3, 3), textcoords="offset points", fontsize=7.5)
             panel.set(title=title, xlabel="first principal component", ylabel="second" if scale == 1.0 else "")
             panel.margins(0.12)
-        svg = to_svg(figure)
     return Figure(
         "space",
-        svg,
+        to_svg(figure),
         caption="Words in space and the vector that their position adds (arrows), in the plane in which the words differ most. "
         "The arrow depends on the place alone; it is small only where words are scaled.",
         alt="Two scatters of the sentence's words with an arrow at each. Left, arrows are as long as distances between words; "
@@ -168,10 +167,9 @@ def _picture(terms: list[Tensor]) -> Figure:
             one.set_title(name.replace(" . ", " ·\n"), fontsize=8.5)
             if place:
                 one.set_yticks([])
-        svg = to_svg(figure)
     return Figure(
         "terms",
-        svg,
+        to_svg(figure),
         caption="The four terms for every pair of the sentence's tokens, on one scale.",
         alt="Four heat maps of twelve by twelve products. Content with content has large values on and off the diagonal, the "
         "two mixed ones are each other's transpose and smaller, position with position is a smooth band along the diagonal.",

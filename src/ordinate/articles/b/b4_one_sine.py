@@ -137,10 +137,9 @@ def _picture(nearest: dict[str, Tensor]) -> Figure:
         right.set(title="Nearest other position", xlabel="share of the positions", ylabel="distance", yscale="log")
         right.grid(axis="y")
         right.legend(loc="lower right")
-        svg = to_svg(figure)
     return Figure(
         "nearest",
-        svg,
+        to_svg(figure),
         caption="Left, the article's two sines: one repeats after six positions, one a hundred times as slow hardly moves from "
         "one position to the next. Right, how far the nearest other position is, for four codes, positions sorted.",
         alt="A fast sine of six turns beside a slow one that rises a little, and four rising curves on a logarithmic "

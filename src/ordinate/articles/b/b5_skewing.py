@@ -152,10 +152,9 @@ def _picture(used: dict[str, list[float]]) -> Figure:
         axes.minorticks_off()
         axes.grid(axis="y")
         axes.legend(loc="upper left")
-        svg = to_svg(figure)
     return Figure(
         "memory",
-        svg,
+        to_svg(figure),
         caption="What each way holds at its peak beyond the scores, both axes logarithmic.",
         alt=f"Two rising lines: the direct form climbs twice as steeply as skewing and ends {orders:.1f} orders of magnitude "
         "above it.",

@@ -82,10 +82,9 @@ def _drawn(grid: npt.NDArray[np.float64], changes: npt.NDArray[np.int64]) -> Fig
         right.set_yticks([0, 1, 3, 10, 30, 100], ["0", "1", "3", "10", "30", "100"])
         right.grid(axis="y")
         right.set(title="Sign changes", xlabel="x (place among the frequencies)", ylabel="changes down the column")
-        svg = to_svg(figure)
     return Figure(
         "picture",
-        svg,
+        to_svg(figure),
         caption="The formula as a picture, every second point drawn, and how often each column changes sign.",
         alt=f"A heat map with fine stripes on the left that widen to the right and end in one even field; a curve that falls "
         f"from {changes[0]} to 0.",

@@ -145,10 +145,9 @@ def _picture(scores: Scores) -> Figure:
         axes.set(xlabel="context", ylabel="bits per byte", title="Added positions, trained at L = 32")
         axes.grid(axis="y")
         axes.legend()
-        svg = to_svg(figure)
     return Figure(
         "added",
-        svg,
+        to_svg(figure),
         caption="Bits per byte of the same last targets, a line a seed. Past L the learned table is clamped to its last "
         "vector.",
         alt="; ".join(

@@ -134,10 +134,9 @@ def _picture(run: Mapping[str, Any], steps: int, more: int) -> Figure:
         axes.set(xlabel="step", ylabel="loss (nats)", title=f"Sinusoids from step {steps} on", ylim=(0, None))
         axes.grid(axis="y")
         axes.legend()
-        svg = to_svg(figure)
     return Figure(
         "losses",
-        svg,
+        to_svg(figure),
         caption="Training loss, mean of the last ten steps. At the dotted line one model gets sinusoids and the learning rate "
         "starts anew.",
         alt=f"Without positions the loss stays high; added at step {steps} the loss jumps and then falls within {more} steps; "

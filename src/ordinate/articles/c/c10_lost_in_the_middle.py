@@ -140,10 +140,9 @@ def _picture(recall: Recall) -> Figure:
         for panel in panels[len(recall) :]:
             panel.set_axis_off()
         figure.colorbar(panels[0].images[0], ax=panels, location="bottom", shrink=0.5, aspect=40, label="recall")
-        svg = to_svg(figure)
     return Figure(
         "depth",
-        svg,
+        to_svg(figure),
         caption="Recall by place of the needle in the context (across) and length of the context (down).",
         alt="; ".join(
             f"{name} at {max(by_depth)} tokens: " + ", ".join(f"{x:.2f}" for x in by_depth[max(by_depth)])

@@ -167,10 +167,9 @@ def _picture(products: Tensor, row: Tensor) -> Figure:
             heat_map(one, values, label="product with the cell in row 1, column 3", lower=0.3, upper=1)
             one.set(title=title, xlabel="column (patches)", xticks=range(_WIDTH), yticks=range(_HEIGHT))
         axes[0].set_ylabel("row (patches)")
-        svg = to_svg(figure)
     return Figure(
         "grid",
-        svg,
+        to_svg(figure),
         caption="How near each cell of a 4 by 7 grid is to the cell in row 1, column 3: with sinusoids of y and x, and with "
         "sinusoids of one running number.",
         alt="Two heat maps of 4 by 7. Left, values fall off alike in all four directions from the bright cell. Right, only the "
@@ -270,10 +269,9 @@ def _picture_time(moments: list[datetime], vectors: Tensor) -> Figure:
         axes[0].legend(loc="upper right", ncols=2)
         axes[0].set_yticks([-1, 0, 1])
         axes[1].set_yticks([-1, 0, 1])
-        svg = to_svg(figure)
     return Figure(
         "time",
-        svg,
+        to_svg(figure),
         caption="Samples at irregular moments and two of their channels: each lies on the calendar's own wave, whatever the "
         "gap before it.",
         alt="Two panels over some two weeks: dots at uneven distances lie on a wave with a period of one day, and on one with "
@@ -395,10 +393,9 @@ def _picture_multimodal(positions: Tensor) -> Figure:
             axes.axvline(begin - 0.5, color="#c6c9ce", linewidth=0.8)
         axes.set(title="One row, three axes", xlabel="token in the row", ylabel="position on the axis", ylim=(-0.8, 20))
         axes.legend(loc="lower right", ncols=3)
-        svg = to_svg(figure)
     return Figure(
         "one-space",
-        svg,
+        to_svg(figure),
         caption="The three numbers of each token's position. They agree for text and part ways inside image and video, and "
         "what follows goes on one past the highest.",
         alt="Three kinds of dots over 36 tokens: they coincide on rising lines where there is text; inside the image time "

@@ -180,10 +180,9 @@ def _frequencies(ratio: Mapping[str, Sequence[float]]) -> Figure:
         axes.set_ylim(0, 1.08)
         axes.grid(axis="y")
         axes.legend()
-        svg = to_svg(figure)
     return Figure(
         "frequencies",
-        svg,
+        to_svg(figure),
         caption="Each pair's frequency after scaling, as a share of before: interpolation squeezes all alike, NTK more and "
         "more towards slow pairs, YaRN leaves fast pairs alone and squeezes slow ones.",
         alt="Interpolation is flat at a quarter; NTK falls smoothly from 1 to a quarter; YaRN stays at 1, then falls to a "

@@ -171,10 +171,9 @@ def _picture(runs: Sequence[Mapping[str, Sequence[float]]]) -> Figure:
         axes.set(ylabel="recall", title="Where the needle lies in 128 tokens", ylim=(0, 1.05))
         axes.grid(axis="y")
         axes.legend(loc="lower right")
-        svg = to_svg(figure)
     return Figure(
         "remedies",
-        svg,
+        to_svg(figure),
         caption="Recall by the place of the needle, for a model trained at 32 tokens: the whole context, chunks, search.",
         alt="; ".join(
             f"{name}: " + ", ".join(f"{fmean(column):.2f}" for column in zip(*(run[name] for run in runs), strict=True))

@@ -117,10 +117,9 @@ def _picture(embedding: Tensor, first: Tensor, later: Tensor) -> Figure:
         axes.set(title="One word, two places", xlabel="channel", ylabel="value", xticks=range(4), ylim=(-0.6, 1.85))
         axes.grid(axis="y")
         axes.legend(loc="upper left", ncols=3)
-        svg = to_svg(figure)
     return Figure(
         "word",
-        svg,
+        to_svg(figure),
         caption="The word's four channels alone, at position 0 and at position 5.",
         alt="Three bars for each of four channels. Channels 0 and 1 differ strongly between positions 0 and 5, channels 2 and "
         "3 hardly.",

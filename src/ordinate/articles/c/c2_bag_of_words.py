@@ -150,10 +150,9 @@ def _picture(differences: Mapping[str, Sequence[float]]) -> Figure:
         axes.set(title="Difference of the two pooled sentences", xlabel="largest absolute difference", xscale="log")
         axes.set_xlim(5e-18, 10)
         axes.grid(axis="x")
-        svg = to_svg(figure)
     return Figure(
         "difference",
-        svg,
+        to_svg(figure),
         caption="Each dot is one draw of embeddings and layers; zero is drawn at the left edge. Three ways are blind to order, "
         "three are not.",
         alt="Dots in six rows on a logarithmic axis: the first three rows lie at rounding error near 1e-16, the last three "

@@ -107,10 +107,9 @@ def _picture(table: Tensor, last_sine: Tensor, last_cosine: Tensor) -> Figure:
         right.set(title="The last cosine", xlabel="position (tokens)", ylabel="1 - value, millionths")
         for axes in (middle, right):
             axes.grid(axis="y")
-        svg = to_svg(figure)
     return Figure(
         "stripes",
-        svg,
+        to_svg(figure),
         caption="Left, all channels of fifty positions. Middle and right, the last pair enlarged: neither is a constant.",
         alt="A heat map with fine waves in the low channels and even vertical stripes from about channel 200 on; a straight "
         "line rising from 0 to 5 thousandths; a parabola rising from 0 to 13 millionths.",

@@ -171,10 +171,9 @@ def _picture(memory: Mapping[str, list[int]]) -> Figure:
         axes.minorticks_off()
         axes.grid(axis="y")
         axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
-        svg = to_svg(figure)
     return Figure(
         "memory",
-        svg,
+        to_svg(figure),
         caption="What each encoding holds at its peak, both axes logarithmic: the term added to the scores for the relative "
         "ones, turned queries and keys for RoPE.",
         alt="Five lines that rise in proportion to the number of heads; the four relative encodings lie well above RoPE.",

@@ -172,10 +172,9 @@ def _arrows() -> Figure:
             axes.set_aspect("equal")
             axes.grid()
         panels[0].set_ylabel("second channel")
-        svg = to_svg(figure)
     return Figure(
         "arrows",
-        svg,
+        to_svg(figure),
         caption="The same vector (dashed) at positions 0 to 4. Added, a sinusoid changes its length and its direction; RoPE "
         "turns it and keeps its tip on the dotted circle.",
         alt="Two planes with five numbered arrows each. Left they have different lengths, right all end on one "
@@ -192,10 +191,9 @@ def _norm_picture(turn: Place, added: Place, x: Tensor) -> Figure:
         axes.set(title="Norm of one vector", xlabel="position (tokens)", ylabel="of that without position")
         axes.grid(axis="y")
         axes.legend(loc="lower right", bbox_to_anchor=(1.0, 0.08))
-        svg = to_svg(figure)
     return Figure(
         "norm",
-        svg,
+        to_svg(figure),
         caption="The norm of one vector at positions 0 to 199, over its norm without a position.",
         alt="A level line at 1 for RoPE, and a wavy line well away from it for added sinusoids.",
     )
@@ -211,10 +209,9 @@ def _score_picture(turn: Place, added: Place, query: Tensor, key: Tensor) -> Fig
             one.grid(axis="y")
         axes[0].set_ylabel("score, query . key")
         axes[1].legend(loc="upper right")
-        svg = to_svg(figure)
     return Figure(
         "score",
-        svg,
+        to_svg(figure),
         caption="The score of one query and one key by their distance, with the key at four positions. Under RoPE the four "
         "curves are one.",
         alt="Left, four curves that lie on each other exactly. Right, four curves of like shape that run apart.",

@@ -128,10 +128,9 @@ def _picture(at: Mapping[str, Mapping[str, Sequence[float]]]) -> Figure:
         axes.set(xlabel="context", ylabel="bits lost against a cut context", title=f"Trained at L = {next(iter(at['alibi']))}")
         axes.grid(axis="y")
         axes.legend()
-        svg = to_svg(figure)
     return Figure(
         "lost",
-        svg,
+        to_svg(figure),
         caption="Bits per byte above those of the same model with its context cut to L, same last targets, a line a seed; "
         "dotted, nothing lost.",
         alt="; ".join(f"{name} loses " + ", ".join(f"{fmean(v):.2f}" for v in runs.values()) for name, runs in at.items()),

@@ -13,7 +13,7 @@ from statistics import fmean
 from ordinate.articles.c.c12_extending import extended
 from ordinate.articles.sweep_runs import mean_sd, records_of, scores_of, small_cell
 from ordinate.lab.claim import Claim, Inputs
-from ordinate.lab.figures import INK, SERIES, canvas, to_svg
+from ordinate.lab.figures import INK, SERIES, canvas, rows_of_marks, to_svg
 from ordinate.lab.measurement import Check, Figure, Measurement, Role, Table, Verdict
 from ordinate.sweep.presets import DEFAULT
 from ordinate.sweep.summary import summarise
@@ -121,19 +121,14 @@ def which_to_use(
 
 def _picture(lost: Mapping[str, Sequence[float]]) -> Figure:
     with canvas(1, height=2.2, width=5.4) as (figure, axes):
+        rows_of_marks(axes, lost, "bits lost against a cut context")
         for place, (values, series) in enumerate(zip(lost.values(), SERIES, strict=False)):
-            axes.plot(
-                values, [place] * len(values), linestyle="none", marker=series["marker"], color=series["color"], markersize=6
-            )
             axes.plot([fmean(values)] * 2, [place - 0.3, place + 0.3], color=series["color"], linewidth=1.6)
         axes.axvline(0, color=INK, linewidth=0.7, linestyle=":")
-        axes.set_yticks(range(len(lost)), list(lost))
-        axes.set(xlabel="bits lost against a cut context", title="Four times the training length", ylim=(len(lost) - 0.4, -0.6))
-        axes.grid(axis="x")
-        svg = to_svg(figure)
+        axes.set_title("Four times the training length")
     return Figure(
         "advice",
-        svg,
+        to_svg(figure),
         caption="Bits per byte above those of the same model with its context cut, a mark a seed, a bar for their mean; "
         "dotted, nothing lost.",
         alt="; ".join(f"{name} {fmean(values):+.2f}" for name, values in lost.items()),

@@ -197,10 +197,9 @@ def _picture(measured: list[int]) -> Figure:
         axes.grid(axis="y")
         axes.set_ylim(top=40 * measured[0] * 32 * lengths[-1] / 2**30)
         axes.legend(loc="upper left", ncols=2)
-        svg = to_svg(figure)
     return Figure(
         "cache",
-        svg,
+        to_svg(figure),
         caption="What the cache of a model with 32 such layers takes in 16 bit, by the length of the row; both axes "
         "logarithmic.",
         alt="Four parallel rising lines, from multi-head at the top over grouped to multi-query, 32 times lower.",
@@ -229,10 +228,9 @@ def _steps() -> Figure:
     arrows += [(turned, scores, ""), (keys, scores, ""), (scores, result, ""), (values, result, "")]
     with canvas(height=5.0) as (figure, axes):
         boxes(axes, places, arrows, accents=(turned, scores))
-        svg = to_svg(figure)
     return Figure(
         "steps",
-        svg,
+        to_svg(figure),
         caption="The listing's steps and the shapes between them: B rows, T new tokens, S keys in the cache, H query heads, G "
         "key-value heads, D channels a head. Only queries and keys are turned; values carry no position.",
         alt="From x to queries, keys and values; queries and keys are turned by position; keys and values go through the "

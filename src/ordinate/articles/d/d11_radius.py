@@ -208,10 +208,9 @@ def picture(result: Mapping[str, Laterality]) -> Figure:
                 ylim=(0, 1.05 * largest),
             )
             axes.grid(color=GRID)
-        svg = to_svg(figure)
     return Figure(
         "scaling",
-        svg,
+        to_svg(figure),
         caption="One mark an output cell: its activity when its own side is stimulated and when the other one is. On the "
         "dotted line both are alike. The axes of the panels differ in scale.",
         alt="Two scatter plots. In the left one, with axes many times shorter, the marks lie farther from the diagonal, "

@@ -180,10 +180,9 @@ def picture(by_kind: Mapping[str, float], without: Mapping[str, float], radius: 
         right.set(title="Spectral radius", xlabel="radius; dotted, with all cells", ylim=(len(names) - 0.4, -0.6))
         for axes in (left, right):
             axes.grid(axis="x", color=GRID)
-        svg = to_svg(figure)
     return Figure(
         "leading-mode",
-        svg,
+        to_svg(figure),
         caption="Left, the share of each kind of cell in the leading mode of the directed matrix. Right, the spectral "
         "radius once some cells are taken out; dotted, the radius with all of them.",
         alt="Two panels of bars. Left, one kind of cell has by far the longest bar. Right, the bars without the mushroom "

@@ -275,10 +275,9 @@ def both_directions(ahead: Laterality, back: Laterality | None, body: Laterality
             axes.margins(y=0.24)
         panels[0].set_ylabel("mean activity")
         panels[0].legend(loc="upper left", fontsize=7)
-        svg = to_svg(figure)
     return Figure(
         "directions",
-        svg,
+        to_svg(figure),
         caption="Mean activity of the descending neurons of each side when either side is stimulated. Backwards, signals "
         "run from postsynaptic to presynaptic cells, which gives the article's numbers; pre to post is the way synapses "
         "work. Right, the body senses. The axes differ in scale.",
@@ -316,10 +315,9 @@ def over_settings(swept: Mapping[str, Sequence[Sweep]]) -> Figure:
             axes.set_xlabel("steps")
         for axes in grid[0]:
             axes.legend(fontsize=6.5, loc="upper right")
-        svg = to_svg(figure)
     return Figure(
         "settings",
-        svg,
+        to_svg(figure),
         caption="The crossing index over durations, a line for each gain and, paler, for edges of more synapses. Above 0 "
         "the other side answers more.",
         alt="Two rows of panels. In the upper row, of the senses, all lines run below zero and rise towards it with the "

@@ -229,10 +229,9 @@ def paths(by_body: Mapping[str, Mapping[str, Sequence[Pose]]], towards: Drive, a
             )
         right.set_title("Driven by the brain, star: what it senses")
         right.legend()
-        svg = to_svg(figure)
     return Figure(
         "paths",
-        svg,
+        to_svg(figure),
         caption="Left, half a second under given drives, seen from above. Right, the light body steered by the connectome in a "
         "closed loop, with output axons on their own side and crossed; arrows show where it looks, a second apart.",
         alt="Two maps. Left, one path bends left, one right, one runs straight. Right, one path bends to the star and ends "
@@ -251,10 +250,9 @@ def photograph(picture: Any, body: str) -> Figure:
         axes.imshow(picture)
         axes.set_axis_off()
         axes.set_title(body)
-        svg = to_svg(figure)
     return Figure(
         "simulator",
-        svg,
+        to_svg(figure),
         caption="The fly in the physics simulator. `ordinate reservoir drive --body neuromechfly` films it.",
         alt="A fruit fly on six legs, on a floor of grey squares.",
     )

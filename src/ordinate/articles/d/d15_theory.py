@@ -261,11 +261,10 @@ def picture(card: Card) -> Figure:
             draw_task(panel, card, task, named_rows=number == 0)
         handles, labels = panels[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=len(labels))
-        svg = to_svg(figure)
     titles = ", ".join(task_named(task).title for task in tasks)
     return Figure(
         "card",
-        svg,
+        to_svg(figure),
         caption=f"Test scores on {titles}: a mark for each seed, a bar for the 95 % interval of their mean. A star where a "
         "null differs from the connectome after Holm's correction; without one they are not different.",
         alt=f"{len(tasks)} panels, one a task. Rows are signs and normalisations; in each row lie the scores of the connectome "

@@ -145,10 +145,9 @@ def _picture(relaxed: Callable[[str, np.ndarray, np.ndarray], np.ndarray], x: np
                 axes.set_xticks([0, len(x) - 1], ["0", "1"])
                 axes.set_xlabel("b")
         figure.colorbar(rows[0, 0].images[0], ax=rows, location="bottom", shrink=0.5, aspect=40, label="output of the gate")
-        svg = to_svg(figure)
     return Figure(
         "gates",
-        svg,
+        to_svg(figure),
         caption="The sixteen gates between their corners: first input a upwards, second input b to the right.",
         alt="Sixteen squares in four rows. Constants are of one shade; inputs and negations run from dark to light along one "
         "side; AND, OR and their kin have one corner that differs from the three others; XOR and XNOR are saddles.",

@@ -158,10 +158,9 @@ def _picture(depths: Sequence[int], relaxed: Sequence[Accuracies], straight: Seq
         axes.set(xlabel="layers of gates", ylabel="test accuracy", xticks=list(depths))
         axes.grid(axis="y")
         axes.legend()
-        svg = to_svg(figure)
     return Figure(
         "gap",
-        svg,
+        to_svg(figure),
         caption="Test accuracy by depth: relaxed, made discrete, and trained on discrete gates from the start.",
         alt="Three lines over the number of layers: the relaxed network, below it the same network made discrete, and one that "
         "was trained straight through.",

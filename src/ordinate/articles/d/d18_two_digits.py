@@ -148,10 +148,9 @@ def _picture(used: npt.NDArray[np.int64]) -> Figure:
     with canvas(height=3.2, width=3.4) as (figure, axes):
         heat_map(axes, used, label="gates that read the pixel")
         axes.set(xticks=[], yticks=[], title="Pixels of the grown circuit")
-        svg = to_svg(figure)
     return Figure(
         "pixels",
-        svg,
+        to_svg(figure),
         caption="How many of the grown gates read each pixel.",
         alt="A map of the image: most pixels are read by no gate, a few in the middle and around it by one or more.",
     )

@@ -201,10 +201,9 @@ def _picture(runs: Sequence[Trained], circuit: Grown, on_mnist: bool) -> Figure:
         for axes in (left, right):
             axes.grid(axis="y")
         figure.legend(*left.get_legend_handles_labels(), loc="outside upper left", ncols=3)
-        svg = to_svg(figure)
     return Figure(
         "gates",
-        svg,
+        to_svg(figure),
         caption="Left, accuracy against the number of gates: a circuit while it grows, and trained configurations. Right, the "
         "smaller configuration with more votes for each class and nothing else changed.",
         alt="Left, over gates on a logarithmic axis, the line of the grown circuit rises steeply; marks of trained "

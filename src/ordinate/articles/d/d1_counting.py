@@ -130,10 +130,9 @@ def _grows(integer: Callable[[Tensor], Tensor]) -> Figure:
         axes.set(title="It grows", xlabel="position (tokens)", ylabel="value", xscale="log", yscale="log")
         axes.grid(axis="y")
         axes.legend(loc="upper left")
-        svg = to_svg(figure)
     return Figure(
         "grows",
-        svg,
+        to_svg(figure),
         caption="The raw integer, and the largest channel of a sinusoid, by position; both axes logarithmic.",
         alt="A straight rising line from 1 to 10,000, above a level one at 1.",
     )
@@ -151,10 +150,9 @@ def _shrinks() -> Figure:
         axes.set(
             title="A value means something else in each text", xlabel="value: equal steps of 1/(length - 1)", ylim=(-0.5, 2.5)
         )
-        svg = to_svg(figure)
     return Figure(
         "shrinks",
-        svg,
+        to_svg(figure),
         caption="Every token of three texts at its value, in equal steps as the article's picture of five tokens. The "
         "dotted line, .5, meets the third word of five and none of a hundred.",
         alt="Three rows of dots from 0 to 1: five dots far apart, twenty closer, a hundred that nearly touch.",
@@ -172,10 +170,9 @@ def _flattens(sigmoid: Callable[[Tensor], Tensor]) -> Figure:
         right.legend(loc="upper right")
         for axes in (left, right):
             axes.grid(axis="y")
-        svg = to_svg(figure)
     return Figure(
         "flattens",
-        svg,
+        to_svg(figure),
         caption="A sigmoid of the position, and its step to the next position in float32; steps of zero are drawn at the "
         "bottom.",
         alt="A curve that is level from about position 5 on, and steps that fall in a straight line on a logarithmic axis "

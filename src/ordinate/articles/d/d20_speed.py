@@ -256,10 +256,9 @@ def _picture(whole: Mapping[str, float], gates: Mapping[str, float]) -> Figure:
         axes.invert_yaxis()
         axes.grid(axis="x")
         axes.legend(loc="upper left", bbox_to_anchor=(1, 1))
-        svg = to_svg(figure)
     return Figure(
         "speed",
-        svg,
+        to_svg(figure),
         caption="Images a second on one core by each way to run the circuit, from bytes to the class and for the gates alone.",
         alt="Horizontal bars on a logarithmic axis, two for each way; the gates alone are far faster than the whole.",
     )

@@ -143,10 +143,9 @@ def _picture(gates: list[int], luts: list[int]) -> Figure:
         axes.set(title="Tables needed for the gates alone", xlabel=f"four-input tables; dotted, the chip's {LOGIC_CELLS:,}")
         axes.invert_yaxis()
         axes.grid(axis="x")
-        svg = to_svg(figure)
     return Figure(
         "tables",
-        svg,
+        to_svg(figure),
         caption="Four-input tables that the gates need; dotted, how many the chip has.",
         alt="Two horizontal bars: the smaller circuit ends far left of the dotted line, the larger far right of it.",
     )

@@ -187,10 +187,9 @@ def _picture(norms: Norms, softmaxes: Mapping[float, Softmax]) -> Figure:
         right.set(xlabel="step", ylabel="loss of the batch", title="By temperature of the softmax")
         right.legend(loc="upper right", ncols=2, fontsize=7)
         right.grid(axis="y")
-        svg = to_svg(figure)
     return Figure(
         "depth",
-        svg,
+        to_svg(figure),
         caption="Left, the norm of the gradient by layer in an untrained network of twelve layers. Right, the loss of "
         "one batch while two layers are trained on it, by the temperature of the softmax over gates.",
         alt="Left, on a logarithmic scale, lines of gates begun at random fall by many powers of ten towards the first layer, "

@@ -169,10 +169,9 @@ def _picture(layer: Layers, bump: Tensor, edge: Tensor, broken: Tensor) -> Figur
         left.legend(loc="upper left")
         right.bar(range(_CELLS), broken.numpy(), 0.9, color=SERIES[0]["color"])
         right.set(title="Where it fails at the end", xlabel="cell", ylabel="largest difference")
-        svg = to_svg(figure)
     return Figure(
         "shift",
-        svg,
+        to_svg(figure),
         caption="A bump convolved and shifted in both orders: in the middle of the row the curves are one, across the end they "
         "part near the border, where the kernel meets zeros.",
         alt="Left, two curves on each other. Middle, two curves that differ near both ends of the row. Right, bars that are "

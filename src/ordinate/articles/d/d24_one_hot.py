@@ -160,10 +160,9 @@ def _space(embedded: Mapping[str, Sequence[float]]) -> Figure:
         axes.tick_params(labelsize=6)
         for one in (axes.xaxis, axes.yaxis, axes.zaxis):
             one.pane.fill = False
-        svg = to_svg(figure)
     return Figure(
         "space",
-        svg,
+        to_svg(figure),
         caption="The article's vectors in their three dimensions; dashed, the encoding of position 3, added to one: the "
         "dotted vector points another way.",
         alt="Three lines from the origin: apple and orange close together, chimpanzee far away; a dashed line leads from the "
@@ -199,10 +198,9 @@ def _picture(cosines: Mapping[str, tuple[float, float]]) -> Figure:
         axes.set(title="Near, far, opposite", xlabel="cosine", xlim=(-1.1, 1.1), ylim=(1.5, -0.5))
         axes.grid(axis="x")
         axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
-        svg = to_svg(figure)
     return Figure(
         "cosines",
-        svg,
+        to_svg(figure),
         caption="Cosines of two pairs of words: as the article says, from its printed vectors, and from real ones.",
         alt="Marks on an axis from -1 to 1. Apple and orange: said 1, printed nearly 1. Apple and chimpanzee: said -1, printed "
         "a little above 0.",

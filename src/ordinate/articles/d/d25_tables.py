@@ -231,10 +231,9 @@ def _picture(scores: Scores) -> Figure:
         axes.set_yticks(range(len(scores.accuracies)), list(scores.accuracies))
         axes.set(xlabel="accuracy", ylim=(len(scores.accuracies) - 0.5, -0.5))
         axes.grid(axis="x")
-        svg = to_svg(figure)
     return Figure(
         "accuracy",
-        svg,
+        to_svg(figure),
         caption="Accuracy on the rows left out, a mark for each fold and a bar for their mean.",
         alt="Four rows of marks: logistic regression, a small net, a trained logic network and a grown logic circuit.",
     )

@@ -103,10 +103,9 @@ def _where() -> Figure:
             [*arrows, ("encoding of the\npositions [T, d]", "+", "")],
             accents=("+", "encoding of the\npositions [T, d]"),
         )
-        svg = to_svg(figure)
     return Figure(
         "where",
-        svg,
+        to_svg(figure),
         caption="Where positions enter: added to the embeddings, once, before the first layer. Attention has no other way to "
         "know of them.",
         alt="A row of boxes: tokens, embedding, plus, attention, network, next layers; the encoding of the positions leads "
@@ -126,10 +125,9 @@ def _robot(encode: Encode) -> Figure:
             labels = words if panel is axes[0] else [""] * len(words)
             heat_map(panel, values.numpy(), label="value", y_labels=labels, lower=-2.5, upper=2.5)
             panel.set(title=name, xlabel="channel")
-        svg = to_svg(figure)
     return Figure(
         "tokens",
-        svg,
+        to_svg(figure),
         caption='One encoding a token: "i am a robot" with embeddings of twelve drawn channels, the encodings of positions '
         "0 to 3, and their sums.",
         alt="Three maps of four rows and twelve columns. In the encoding the first columns differ from row to row and the last "
@@ -157,10 +155,9 @@ def _line(values: Tensor, sines: Tensor, cosines: Tensor) -> Figure:
         axes.set(title="The vector of position 10", xlabel="dimension j", ylabel="value")
         axes.grid(axis="y")
         axes.legend(loc="lower right")
-        svg = to_svg(figure)
     return Figure(
         "values",
-        svg,
+        to_svg(figure),
         caption="The encoding of position 10 over its dimensions: sine and cosine alternate, and behind the dotted line, the "
         "20th dimension, they stay near 0 and 1.",
         alt="A line that jumps up and down, irregularly at first, then between a row of marks that falls to 0 and one that "
@@ -175,10 +172,9 @@ def _added(embedding: Tensor, values: Tensor) -> Figure:
         axes.set(title="Dimension by dimension, the encoding is added", xlabel="dimension")
         axes.xaxis.set_label_position("top")
         axes.xaxis.tick_top()
-        svg = to_svg(figure)
     return Figure(
         "added",
-        svg,
+        to_svg(figure),
         caption="An embedding, the encoding of position 10, and their sum, which is what enters the first layer.",
         alt="Three rows of forty coloured cells; each cell of the last row is the sum of the two above it.",
     )

@@ -29,7 +29,7 @@ from torch import Tensor, nn
 from ordinate.attention import AttentionPooling, MeanPooling
 from ordinate.errors import DataError
 from ordinate.lab.claim import Claim, Inputs
-from ordinate.lab.figures import SERIES, canvas, to_svg
+from ordinate.lab.figures import SERIES, canvas, rows_of_marks, to_svg
 from ordinate.lab.measurement import Check, Figure, Measurement, Role, Table, Verdict
 
 __all__ = ["CLAIM", "Classifier", "Looked", "Run", "Text", "docstrings", "measure", "poolings", "read_text", "sentences"]
@@ -340,10 +340,9 @@ def _picture(examples: Sequence[tuple[str, Sequence[tuple[str, float]]]]) -> Fig
                 ground = {"facecolor": SERIES[1]["color"], "alpha": min(0.85, 1.6 * weight), "edgecolor": "none", "pad": 2.2}
                 axes.text(at + (width - 0.6) / 2, row + 0.02, word, ha="center", va="center", fontsize=8, bbox=ground)
                 at += width
-        svg = to_svg(figure)
     return Figure(
         "sentences",
-        svg,
+        to_svg(figure),
         caption="What four heads look at in held-out sentences: the stronger the colour, the larger a word's weight, heads "
         "averaged; above, the label. Under the mean all words of a sentence would be alike.",
         alt="; ".join(f"{label}: " + " ".join(f"{word} {weight:.2f}" for word, weight in words) for label, words in examples),
@@ -353,19 +352,12 @@ def _picture(examples: Sequence[tuple[str, Sequence[tuple[str, float]]]]) -> Fig
 def _accuracies(runs: Sequence[Run]) -> Figure:
     names = list(runs[0].accuracy)
     with canvas(1, height=2.2, width=5.4) as (figure, axes):
-        for row, (name, series) in enumerate(zip(names, SERIES, strict=False)):
-            values = [run.accuracy[name] for run in runs]
-            axes.plot(
-                values, [row] * len(values), linestyle="none", marker=series["marker"], color=series["color"], markersize=6
-            )
+        rows_of_marks(axes, {name: [run.accuracy[name] for run in runs] for name in names}, "accuracy on held-out sources")
         axes.axvline(statistics.fmean(run.commonest for run in runs), color="#1b1c1e", linewidth=0.7, linestyle=":")
-        axes.set_yticks(range(len(names)), names)
-        axes.set(xlabel="accuracy on held-out sources", ylim=(len(names) - 0.5, -0.5), xlim=(None, 1))
-        axes.grid(axis="x")
-        svg = to_svg(figure)
+        axes.set_xlim(None, 1)
     return Figure(
         "accuracy",
-        svg,
+        to_svg(figure),
         caption="Accuracy by pooling, a mark a seed; dotted, the commonest label.",
         alt="; ".join(f"{name} " + ", ".join(f"{run.accuracy[name]:.2f}" for run in runs) for name in names),
     )

@@ -158,10 +158,9 @@ def _picture(looks: Looks) -> Figure:
             panel.set_title(title, fontsize=8)
             panel.set_xticks([])
             panel.set_yticks([])
-        svg = to_svg(figure)
     return Figure(
         "heads",
-        svg,
+        to_svg(figure),
         caption="Where the pooling looks in a digit that was not trained on, and where each head looks from the patch that the "
         "pooling weighs most; bright is much.",
         alt="An image of a digit and five maps of 4 by 4 patches over it; each head has its weight at other patches.",

@@ -175,10 +175,9 @@ def picture(walks: Walks) -> Figure:
         axes.set(xscale="log", xlabel="drive of the legs, unscaled")
         axes.grid(color=GRID)
         axes.legend()
-        svg = to_svg(figure)
     return Figure(
         "drives",
-        svg,
+        to_svg(figure),
         caption="What the legs of either side are driven by when the senses of one side are held at 1 for two seconds.",
         alt="Pairs of marks, a row for each stimulus: near nothing at radius .9, some tenths with rows, little backwards.",
     )

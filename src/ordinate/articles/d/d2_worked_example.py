@@ -185,10 +185,9 @@ def _picture(
         right.set(xlabel="value of the channel", xlim=(-0.08, 1.08))
         right.set_yticklabels([])
         left.legend(loc="upper right")
-        svg = to_svg(figure)
     return Figure(
         "example",
-        svg,
+        to_svg(figure),
         caption="The article's numbers and those of its formula, by channel; denominators on a logarithmic axis.",
         alt="Pairs of marks for three channels. Channel 0 agrees; denominators of channel 1 differ a little and those of "
         "channel 2 by five orders of magnitude; the values of channels 1 and 2 lie near each other but not on each other.",

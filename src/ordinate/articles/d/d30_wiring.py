@@ -201,10 +201,9 @@ def picture(controls: Sequence[Control]) -> Figure:
             panel.set_yticks(range(len(task.scores)), list(task.scores))
             panel.set(xlabel=_title(task), ylim=(len(task.scores) - 0.5, -0.5))
             panel.grid(axis="x", color=GRID)
-        svg = to_svg(figure)
     return Figure(
         "wiring",
-        svg,
+        to_svg(figure),
         caption=f"{controls[0].connectome}: a mark for each draw, a bar at the mean; the wiring in the first row, below it "
         "what has other wiring or none. Memory: more is better; the other two: less.",
         alt=" ".join(

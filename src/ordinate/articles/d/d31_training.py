@@ -183,10 +183,9 @@ def _picture(rates: Trained, spikes: Trained, every: Trained) -> Figure:
         axes.set(xscale="log", xlabel="processor time of training, seconds", ylabel="error on fresh steps", ylim=(0, None))
         axes.grid()
         axes.legend()
-        svg = to_svg(figure)
     return Figure(
         "training",
-        svg,
+        to_svg(figure),
         caption="A read-out is one mark: it is solved for at once. The recurrent network's error falls epoch by epoch.",
         alt=f"The read-out of rates lies at {rates.seconds:.3f} s and {rates.error:.2f}; the recurrent network's line ends at "
         f"{every.seconds:.1f} s and {every.error:.2f}.",

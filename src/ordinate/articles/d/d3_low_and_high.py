@@ -126,10 +126,9 @@ def _picture(near: Sequence[float], far: Sequence[float]) -> Figure:
         axes.set_ylim(min(*far, 0) - 0.08, 1.28)
         axes.grid(axis="y")
         axes.legend(loc="upper center", ncols=2)
-        svg = to_svg(figure)
     return Figure(
         "pairs",
-        svg,
+        to_svg(figure),
         caption="Each pair of channels alone: how often it tells a token from its neighbours under noise, and how well its "
         "code keeps the order of far tokens.",
         alt="Two curves that cross: the share of neighbours distinguished falls from 1 to one half over the first 20 pairs, "

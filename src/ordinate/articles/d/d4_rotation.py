@@ -157,10 +157,9 @@ def _picture(encode: Callable[[Tensor], Tensor], whole: Tensor) -> Figure:
         right.set_aspect("equal")
         right.set(title="One pair, seven tokens on", xlabel="cosine channel", ylabel="sine channel")
         right.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
-        svg = to_svg(figure)
     return Figure(
         "blocks",
-        svg,
+        to_svg(figure),
         caption="Left, the matrix that carries PE(t) to PE(t + 7), found from the numbers. Right, the second pair at three t "
         "(filled) and seven tokens on (open): each turns by the same angle.",
         alt="A heat map that is zero except for two-by-two blocks along the diagonal; a circle with three filled and three "

@@ -123,10 +123,9 @@ def _picture(weigh: Weigh, scores: Sequence[float]) -> Figure:
         axes.set(title="Two scores, two weights", xlabel="first score less second", ylabel="weight")
         axes.grid(axis="y")
         axes.legend(loc="center left")
-        svg = to_svg(figure)
     return Figure(
         "weights",
-        svg,
+        to_svg(figure),
         caption="The two weights by the difference of the scores; marked, the article's pair.",
         alt="Two mirrored S-shaped curves that cross at one half where the scores are equal; at a difference of two they stand "
         "at .88 and .12.",

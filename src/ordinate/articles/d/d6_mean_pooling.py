@@ -134,10 +134,9 @@ def _picture(learned: Tensor, uniform: Tensor) -> Figure:
         )
         axes.grid(axis="y")
         axes.legend(loc="upper right")
-        svg = to_svg(figure)
     return Figure(
         "weights",
-        svg,
+        to_svg(figure),
         caption="The weights of one row under a query of zero, all 1/12 (dotted), and under another.",
         alt="Twelve level bars at one twelfth beside twelve uneven ones.",
     )

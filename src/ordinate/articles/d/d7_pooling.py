@@ -261,10 +261,9 @@ def picture(accuracies: Mapping[str, Sequence[Mapping[str, float]]], weights: Se
         right.set_xticks([0, 1], ["a token that\nmatters", "another\ntoken"])
         right.set(title="Weight, four heads", ylabel="mean weight of a token", xlim=(-0.5, 1.5), ylim=(0, None))
         right.grid(axis="y")
-        svg = to_svg(figure)
     return Figure(
         "accuracy",
-        svg,
+        to_svg(figure),
         caption="Accuracy by pooling, a mark for each seed and a bar for their mean, where two of forty tokens matter and "
         "where all do; dotted, guessing. Right, the mean weight of a token under four heads where two matter; dotted, 1/40.",
         alt="Three panels. Left, the mean lies little above one half, the other three poolings far to the right. Middle, all "

@@ -161,10 +161,9 @@ def _picture(formula: int, parts: Mapping[str, int]) -> Figure:
         axes.invert_yaxis()
         axes.set(title=f"Parameters at d = {_DIM}", xlabel="numbers that learn", xlim=(0, 1.15 * max(max(counts.values()), 1)))
         axes.grid(axis="x")
-        svg = to_svg(figure)
     return Figure(
         "inventory",
-        svg,
+        to_svg(figure),
         caption="How many numbers each part learns.",
         alt="Horizontal bars: none for inner product and softmax, equal bars for the four matrices, a sliver for the pooling "
         "query, a double and a single bar for the pooling's own projections.",

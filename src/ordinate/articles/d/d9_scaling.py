@@ -133,10 +133,9 @@ def _picture(entropy: dict[str, list[float]], through: dict[str, list[float]]) -
             axes.minorticks_off()
             axes.grid(axis="y")
         left.legend(loc="center right", bbox_to_anchor=(1.0, 0.62))
-        svg = to_svg(figure)
     return Figure(
         "entropy",
-        svg,
+        to_svg(figure),
         caption="Entropy of the weights, of the greatest that is possible, and the gradient that gets through, by d.",
         alt="Two panels, each with a level line with the factor and a line that falls towards 0 without it as d grows from 4 "
         "to 1,024.",

@@ -150,10 +150,9 @@ def _picture(results: Mapping[float, Failures]) -> Figure:
             panel.grid(axis="y")
         axes[0].set_ylabel("share of draws")
         axes[0].legend(loc="lower right")
-        svg = to_svg(figure)
     return Figure(
         "failures",
-        svg,
+        to_svg(figure),
         caption="How often drawn queries and keys fail under RoPE, by the length of the context; dotted, one half.",
         alt="Both shares rise from about a fifth at 64 tokens to one half; with the larger base they do so at longer contexts.",
     )

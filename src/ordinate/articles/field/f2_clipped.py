@@ -104,10 +104,9 @@ def _picture(results: Mapping[str, Sequence[Mapping[str, Mapping[str, float]]]])
         axes.set(xlabel="context", ylabel="bits per byte", title="Trained at L = 32; dotted, context cut to L")
         axes.grid(axis="y")
         axes.legend()
-        svg = to_svg(figure)
     return Figure(
         "clipped",
-        svg,
+        to_svg(figure),
         caption="Bits per byte of the same last targets, a line a seed; dotted, with the context cut to the training length.",
         alt="; ".join(
             f"{name}: " + ", ".join(f"{fmean([one[length]['last'] for one in runs]):.2f}" for length in _LENGTHS)

@@ -13,7 +13,7 @@ from typing import Any
 from ordinate.articles.c.c12_extending import extended
 from ordinate.articles.sweep_runs import mean_sd
 from ordinate.lab.claim import Claim, Inputs
-from ordinate.lab.figures import SERIES, canvas, to_svg
+from ordinate.lab.figures import canvas, rows_of_marks, to_svg
 from ordinate.lab.measurement import Check, Figure, Measurement, Role, Table, Verdict
 
 __all__ = ["CLAIM", "dropped", "measure"]
@@ -94,18 +94,11 @@ def dropped(runs: Sequence[Mapping[str, Any]], seeds: Sequence[int], steps: int)
 
 def _picture(bits: Mapping[str, Sequence[float]], longest: str) -> Figure:
     with canvas(1, height=0.9 + 0.26 * len(bits), width=5.6) as (figure, axes):
-        for row, (name, values) in enumerate(bits.items()):
-            series = SERIES[1 if name.startswith("dropped") else 2 if name == "context cut" else 0]
-            axes.plot(
-                values, [row] * len(values), linestyle="none", marker=series["marker"], color=series["color"], markersize=6
-            )
-        axes.set_yticks(range(len(bits)), list(bits))
-        axes.set(xlabel=f"bits per byte at {longest} tokens, none trained there", ylim=(len(bits) - 0.5, -0.5))
-        axes.grid(axis="x")
-        svg = to_svg(figure)
+        series = [1 if name.startswith("dropped") else 2 if name == "context cut" else 0 for name in bits]
+        rows_of_marks(axes, bits, f"bits per byte at {longest} tokens, none trained there", series=series)
     return Figure(
         "dropped",
-        svg,
+        to_svg(figure),
         caption="Bits per byte of the same last targets at four times the trained length, a mark a seed.",
         alt="; ".join(f"{name} {fmean(values):.2f}" for name, values in bits.items()),
     )

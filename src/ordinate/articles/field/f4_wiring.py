@@ -7,10 +7,8 @@ paper's experiment is repeated; the question that divides them, what a null must
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from ordinate.lab.claim import Claim, Inputs
-from ordinate.lab.figures import SERIES, canvas, to_svg
+from ordinate.lab.figures import canvas, rows_of_marks, to_svg
 from ordinate.lab.measurement import Check, Figure, Measurement, Role, Table, Verdict
 from ordinate.reservoir import Connectome
 from ordinate.reservoir.control import Control, control
@@ -96,20 +94,11 @@ def wiring(compared: Control, *, real: bool) -> Measurement:
 
 
 def _picture(compared: Control) -> Figure:
-    names: Sequence[str] = list(compared.scores)
     with canvas(1, height=2.2, width=5.4) as (figure, axes):
-        for row, (name, series) in enumerate(zip(names, SERIES, strict=False)):
-            values = compared.scores[name]
-            axes.plot(
-                values, [row] * len(values), linestyle="none", marker=series["marker"], color=series["color"], markersize=5
-            )
-        axes.set_yticks(range(len(names)), names)
-        axes.set(xlabel="memory capacity", ylim=(len(names) - 0.5, -0.5))
-        axes.grid(axis="x")
-        svg = to_svg(figure)
+        rows_of_marks(axes, compared.scores, "memory capacity")
     return Figure(
         "memory",
-        svg,
+        to_svg(figure),
         caption=f"Memory of {compared.connectome} and of two kinds of null models, a mark a draw.",
-        alt="; ".join(f"{name}: " + ", ".join(f"{value:.2f}" for value in compared.scores[name]) for name in names),
+        alt="; ".join(f"{name}: " + ", ".join(f"{value:.2f}" for value in values) for name, values in compared.scores.items()),
     )

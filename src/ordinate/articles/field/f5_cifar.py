@@ -138,11 +138,10 @@ def _picture(epochs: Sequence[EpochReport]) -> Figure:
             axes.plot([one.epoch for one in epochs], [getattr(one, name) for one in epochs], label=label, **series)
         axes.set(xlabel="epoch", ylabel="validation accuracy")
         axes.legend(frameon=False)
-        svg = to_svg(figure)
     best = max(one.hard_accuracy for one in epochs)
     return Figure(
         "accuracy",
-        svg,
+        to_svg(figure),
         caption="Validation accuracy of the network as it is trained, and of its discrete form.",
         alt=f"the discrete network comes to {best:.2f}",
     )
