@@ -92,6 +92,10 @@ def test_what_says_nothing_is_not_guessed(tmp_path: Path) -> None:
         (["memory", "FILE", "--figure", "x.jpgg"], "--figure: expected a name that ends in .png, .svg or .pdf"),
         (["lab", "A99"], "A has A1 to A8; `ordinate lab --list` shows them all"),
         (["lab", "--claims", "FILE"], "model.json, JSON"),
+        (["golden", "mine.py:rope"], "to check code of your own: ordinate verify"),
+        (["inspect", "mine.py:rope"], "to check code: ordinate verify"),
+        (["verify", "mine.py"], "such as mine.py:NAME, with the name of a function or class in it"),
+        (["reservoir", "show", "--data", "TWICE"], "pass --duplicates sum where counts are split"),
         (["golden", "rotery"], 'CASE: expected a case of `ordinate golden --list`, got rotery; did you mean "rotary-'),
         (["verify", "nofile.py:rope"], "SUBJECT: expected a Python file, got nofile.py, no such file"),
         (["memory", "FILE", "--fits", "24"], "--fits: expected a size with its unit, got 24 bytes; such as 24GiB"),
@@ -108,6 +112,8 @@ def test_a_message_speaks_of_what_was_typed(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     model = Path(__file__).parents[1] / "docs" / "examples" / "model.json"
-    done = CliRunner().invoke(app, [str(model) if word == "FILE" else word for word in words])
+    (tmp_path / "twice.csv").write_text("pre,post\na,b\na,b\n")
+    files = {"FILE": str(model), "TWICE": "twice.csv"}
+    done = CliRunner().invoke(app, [files.get(word, word) for word in words])
     assert done.exit_code == 2
     assert said in done.stderr

@@ -36,9 +36,10 @@ def resolve(name: str, argument: str = "subject") -> Any:
     """
     place, colon, path = name.rpartition(":")
     if not colon or not place or not path:
-        raise ArgumentError(
-            argument, expected="package.module:object", got=name, hint="for example mypackage.rope:apply_rotary"
+        example = (
+            f"{name}:NAME, with the name of a function or class in it" if name.endswith(".py") else "mypackage.rope:rotate"
         )
+        raise ArgumentError(argument, expected="package.module:object or file.py:object", got=name, hint=f"such as {example}")
     with _without_traces():
         try:
             module = _from_file(Path(place), argument) if place.endswith(".py") else importlib.import_module(place)

@@ -591,3 +591,47 @@ def test_transformers_reads_every_offered_edit_as_this_reader_does(name: str, tm
                 assert layer.rotation.cos_sin_factor == pytest.approx(theirs[1], rel=1e-6), (method, spelling.dialect)
                 checked += 1
     assert checked
+
+
+def yarn_of_a_release(config: dict[str, Any], release: int) -> list[float]:
+    """YaRN's frequencies as transformers 4.`release` forms them: the arithmetic of its `modeling_rope_utils.py`, in floats."""
+    scaling, dim, base = config["rope_scaling"], 128, config["rope_theta"]
+    factor, trained = scaling["factor"], config["max_position_embeddings"]
+    if release >= 51 and "original_max_position_embeddings" in scaling:
+        trained = scaling["original_max_position_embeddings"]
+        if release < 56:
+            factor = config["max_position_embeddings"] / trained
+
+    def pair(turns: float) -> float:
+        return dim * math.log(trained / (turns * 2 * math.pi)) / (2 * math.log(base))
+
+    low, high = max(math.floor(pair(32)), 0), min(math.ceil(pair(1)), dim - 1)
+    plain = [base ** (-2 * i / dim) for i in range(dim // 2)]
+    kept = [1 - min(max((i - low) / (high - low), 0), 1) for i in range(dim // 2)]
+    return [f * share + f / factor * (1 - share) for f, share in zip(plain, kept, strict=True)]
+
+
+@pytest.mark.parametrize("release", [43, 45, 50, 51, 55, 56, 57])
+def test_the_yarn_edit_is_right_for_the_releases_that_it_names_and_older_ones_get_their_own(release: int) -> None:
+    model = json.loads((Path(__file__).parents[2] / "docs" / "examples" / "model.json").read_text())
+    found = extended(model | {"transformers_version": f"4.{release}.1"}, 131072, "yarn")
+    (edit,) = [each for each in found.spellings if each.dialect == "transformers-4"]
+    edited = json.loads(found.edited)
+    meant = pytest.approx(YaRN(4.0, 32768).inverse_frequencies(128, 1e6), rel=1e-6)
+    assert edit.since.startswith("for transformers 4.51 and later")
+    assert (yarn_of_a_release(edited, release) == meant) == (release >= 51)
+    if release < 51:
+        assert f"the file names 4.{release}.1: in 4.43 to 4.50 leave max_position_embeddings at 32,768" in edit.since
+        assert yarn_of_a_release(edited | {"max_position_embeddings": 32768}, release) == meant
+
+
+def test_a_release_without_yarn_is_named_and_other_scalings_are_spelled_in_its_word() -> None:
+    model = {"model_type": "llama", "max_position_embeddings": 4096, "transformers_version": "4.37.2"}
+    since = {each.dialect: each.since for each in extended(model, 8192, "yarn").spellings}
+    assert since["transformers-4"].endswith("the file names 4.37.2, which has no YaRN: no edit makes it")
+    assert since["transformers-5"] == "for transformers 5.0 and later"
+    linear = extended(model, 8192, "linear")
+    assert json.loads(linear.edited)["rope_scaling"] == {"type": "linear", "factor": 2.0}
+    assert linear.to_dict()["edits"]["transformers-4"]["since"].startswith("for the transformers 4.37.2 that the file names")
+    later = extended(model | {"transformers_version": "4.57.1"}, 8192, "linear")
+    assert json.loads(later.edited)["rope_scaling"] == {"rope_type": "linear", "factor": 2.0}

@@ -84,6 +84,8 @@ def _only(extension: Extension, dialect: str) -> str:
     if spelling is None or spelling.refused:
         got = "flags only: this is a GGUF file" if spelling is None else spelling.refused
         raise RefusedError("--dialect", expected=f"an edit that {dialect} can say", got=got)
+    if spelling.since:
+        typer.echo(spelling.since, err=True)
     return spelling.text
 
 
@@ -136,6 +138,8 @@ def _report(extension: Extension) -> list[RenderableType]:
     for spelling in extension.spellings:
         parts.append(heading(spelling.dialect + (", the file's own" if spelling.dialect == extension.own else "")))
         parts.append(Text(spelling.text or f"not there: {spelling.refused}"))
+        if spelling.since:
+            parts.append(Text(spelling.since, style="dim"))
     if extension.chosen is not None and extension.after is not None:
         parts += [heading("frequencies"), _frequencies(extension)]
     if extension.cost is not None:

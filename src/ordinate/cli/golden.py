@@ -44,6 +44,8 @@ def golden(
         row = next((row for row in REGISTRY.values() if case in (row.name, *row.aliases)), None)
         cases = [one.id for one in CASES.values() if row is not None and one.encoding == row.name]
         hint = f"cases of this encoding: {', '.join(cases)}" if cases else did_you_mean(case, known)
+        if ":" in case:
+            hint = "to check code of your own: ordinate verify"
         raise UnknownNameError("CASE", expected="a case of `ordinate golden --list`", got=case, hint=hint)
     record = vectors(CASES[case]) if case in CASES else position_vectors(POSITION_CASES[case])
     if out is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from importlib import import_module
 from keyword import iskeyword
@@ -95,10 +96,19 @@ class _Command(TyperCommand):
         try:
             return super().invoke(ctx)
         except OrdinateError as error:
-            option = self._spelt(error.argument)
-            if option == error.argument:
+            option, hint = self._spelt(error.argument), self._advice(error.hint)
+            if (option, hint) == (error.argument, error.hint):
                 raise
-            raise type(error)(option, expected=error.expected, got=error.got, hint=error.hint) from error
+            raise type(error)(option, expected=error.expected, got=error.got, hint=hint) from error
+
+    def _advice(self, hint: str) -> str:
+        """Advice in words of Python, as options: `duplicates="sum"` is `--duplicates sum`."""
+
+        def option(match: re.Match[str]) -> str:
+            spelling = self._spelt(match[1])
+            return f"{spelling} {match[3]}" if spelling.startswith("--") else match[0]
+
+        return re.sub(r"\b([a-z_]+)=([\"']?)([\w.]+)\2", option, hint)
 
     def _spelt(self, argument: str) -> str:
         """An argument of Python as the option or the argument of this command that it came from."""

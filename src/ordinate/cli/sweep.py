@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -253,7 +254,8 @@ def _print(
         grid_table = grid(*headings(table))
         for line in table.lines:
             grid_table.add_row(*map(escape, line_cells(table, line)))
-        chance = "" if not table.chance else f", chance {table.chance[table.lengths[-1]]:.2f}"
+        last = table.chance.get(table.lengths[-1], math.nan)
+        chance = "" if math.isnan(last) else f", chance {last:.2f}"
         heading = f"[bold]{table.task}[/], {table.unit} ({better}{chance}), trained at {table.train_length}: {table.model}"
         answer(Text.from_markup(heading), grid_table, *(Text(f"  {note}", style="dim") for note in notes(table)), Text(""))
     for title, (columns, rows) in (

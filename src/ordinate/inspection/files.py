@@ -335,9 +335,9 @@ def _fetch(name: str) -> Path:
         raise MissingDataError(name, expected="a file, a directory or an id on the hub", got="a web address", hint=hint)
     asked = re.fullmatch(_HUB_ID, name)
     if asked is None or name.endswith((".json", ".gguf")) or ".." in name:
-        raise MissingDataError(
-            name, expected="a file or directory", got="nothing there", hint="check the path, or give a hub id owner/name"
-        )
+        code = ".py:" in name or name.endswith(".py")
+        hint = "to check code: ordinate verify" if code else "check the path, or give a hub id owner/name"
+        raise MissingDataError(name, expected="a file or directory", got="nothing there", hint=hint)
     try:
         import huggingface_hub
     except ImportError:

@@ -8,6 +8,7 @@ else stands in those dictionaries (sections, partial factors, bases) is kept.
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -46,12 +47,54 @@ class Spelling:
         shown: what to write or to run; "" where the dialect cannot say it.
         refused: why it cannot.
         edits: for configs, the members to change.
+        since: the releases for which that is right.
     """
 
     dialect: Dialect
     text: str
     refused: str = ""
     edits: tuple[Edit, ...] = ()
+    since: str = ""
+
+
+def releases(dialect: Dialect, raw: Mapping[str, Any], option: Option | None) -> str:
+    """For which releases of its program an edit is right, and what holds for the one that the file names.
+
+    What transformers 4 computes was run for every minor release from 4.42 to 4.57 (`modeling_rope_utils.py` of the wheels).
+    """
+    scaling = None if option is None else option.scaling
+    if scaling is None:
+        return ""
+    if dialect == "transformers-5":
+        return "for transformers 5.0 and later"
+    if dialect == "vllm":
+        return "for vLLM since pull request 28542 (November 2025), which brought rope_parameters"
+    if dialect == "llama.cpp":
+        return ""
+    named = _release(raw)
+    said = "" if named is None else f"; the file names {raw['transformers_version']}"
+    if not isinstance(scaling, YaRN):
+        if _names_type(raw):
+            return f"for the transformers {raw['transformers_version']} that the file names, and later ones of 4"
+        return "for transformers 4.43 and later; before, rope_type was called type"
+    if named is not None and named < (4, 43):
+        return f"for transformers 4.51 and later{said}, which has no YaRN: no edit makes it"
+    older = f"leave max_position_embeddings at {scaling.original_context:,}, as the ramp is formed from it"
+    if named is not None and named < (4, 51):
+        return f"for transformers 4.51 and later{said}: in 4.43 to 4.50 {older}"
+    return f"for transformers 4.51 and later; in 4.43 to 4.50 {older}"
+
+
+def _release(raw: Mapping[str, Any]) -> tuple[int, int] | None:
+    """Major and minor number of the release of transformers that wrote the file."""
+    match = re.match(r"(\d+)\.(\d+)", str(raw.get("transformers_version", "")))
+    return None if match is None else (int(match[1]), int(match[2]))
+
+
+def _names_type(raw: Mapping[str, Any]) -> bool:
+    """Whether the file is of a release that calls the kind of a scaling `type`."""
+    named = _release(raw)
+    return named is not None and named < (4, 43)
 
 
 def own_dialect(raw: Mapping[str, Any], part: Part) -> Dialect:
@@ -76,8 +119,11 @@ def spell(dialect: Dialect, raw: Mapping[str, Any], part: Part, option: Option |
     if trouble:
         return Spelling(dialect, "", trouble)
     if option is not None:
-        maker = _edit_4 if dialect == "transformers-4" else _edit_5
-        result = maker(_descend(raw, path), path, part, option)
+        section = _descend(raw, path)
+        if dialect == "transformers-4":
+            result = _edit_4(section, path, part, option, old=_names_type(raw) and not isinstance(option.scaling, YaRN))
+        else:
+            result = _edit_5(section, path, part, option)
         if isinstance(result, str):
             return Spelling(dialect, "", result)
         edits.extend(result)
@@ -170,7 +216,7 @@ def _restated(present: Mapping[str, Any], words: dict[str, Any], spelled: list[s
     return {**named, **{key: value for key, value in words.items() if key != "rope_type"}, **kept}
 
 
-def _edit_4(section: Mapping[str, Any], path: tuple[str, ...], part: Part, option: Option) -> list[Edit] | str:
+def _edit_4(section: Mapping[str, Any], path: tuple[str, ...], part: Part, option: Option, *, old: bool) -> list[Edit] | str:
     turning = _turning(part)
     parameters = section.get("rope_parameters")
     edits: list[Edit] = []
@@ -189,7 +235,9 @@ def _edit_4(section: Mapping[str, Any], path: tuple[str, ...], part: Part, optio
         if isinstance(parameters, Mapping) and present:
             edits.append(Edit((*path, "rope_scaling"), dict(present)))
         return edits
-    spelled = [key for key in ("rope_type", "type") if key in present] or ["rope_type"]  # old releases know only "type"
+    spelled = [key for key in ("rope_type", "type") if key in present] or ([] if old else ["rope_type"])
+    if old and "type" not in spelled:  # the only word they know
+        spelled.append("type")
     edits.append(Edit((*path, "rope_scaling"), _restated(present, scaling_words(option.scaling, option.kept), spelled)))
     return edits
 

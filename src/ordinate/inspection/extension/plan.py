@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from ordinate.inspection.extension.dialects import (
     llama_cpp,
     own_dialect,
     reads_scaling,
+    releases,
     spell,
     vllm,
 )
@@ -145,7 +146,10 @@ class Extension:
                 for option in self.assessment.options
             ],
             "chosen": None if self.chosen is None else self.chosen.method,
-            "edits": {each.dialect: {"text": each.text or None, "refused": each.refused or None} for each in self.spellings},
+            "edits": {
+                each.dialect: {"text": each.text or None, "refused": each.refused or None, "since": each.since or None}
+                for each in self.spellings
+            },
             "inverse_frequencies": {
                 "before": _frequencies(layer, self.length),
                 "after": _frequencies(after, self.length),
@@ -229,7 +233,10 @@ def extend(
     override = vllm(document.config, part, chosen, length)
     if spelled[-1].refused and not override.refused and reads_scaling(part) is not None:  # one dictionary, one proof
         override = Spelling("vllm", "", spelled[-1].refused)
-    spellings = (*spelled, override, flags)
+    spellings = tuple(
+        replace(each, since=releases(each.dialect, document.config, chosen)) if each.text else each
+        for each in (*spelled, override, flags)
+    )
     if not proved:
         notes = ("no edit of the config: see the reasons",)
         return Extension(document.name, length, before, assessment, chosen, spellings, None, "", None, notes, None, cache)

@@ -88,6 +88,11 @@ def _checked_indices(indices: Iterable[Any], count: int, argument: str) -> npt.N
     return np.unique(raw).astype(np.int64)
 
 
+def _kinds(connectome: Annotated) -> str:
+    kinds = sorted(set(connectome.kind.tolist()) - {""})
+    return f"its kinds are {_some(kinds)}" if kinds else "it says no kinds: name their column, or pick cells by id=NAME"
+
+
 def _some(words: list[str], most: int = 12) -> str:
     more = f" and {len(words) - most:,} more" if len(words) > most else ""
     return ", ".join(words[:most]) + more or "none"
@@ -179,8 +184,6 @@ class _Reader:
                 self.argument,
                 expected=f"a word that some neuron of {connectome.name} carries",
                 got=word,
-                hint=f'did you mean "{near[0]}"?'
-                if near
-                else f"its kinds are {_some(sorted(set(connectome.kind.tolist()) - {''}))}",
+                hint=f'did you mean "{near[0]}"?' if near else _kinds(connectome),
             )
         return np.asarray(mask)
