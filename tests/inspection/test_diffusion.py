@@ -90,6 +90,15 @@ def test_each_axis_has_a_schedule_over_its_own_share() -> None:
     assert turn.inverse_frequencies() == pytest.approx(own, rel=1e-12)
 
 
+@pytest.mark.parametrize("factor", [1e308, 1e-308, 0.0, -1.0])
+def test_a_factor_that_cannot_be_meant_has_no_frequencies(factor: float) -> None:
+    config = {"_class_name": "CosmosTransformer3DModel", "rope_scale": [factor, 1.0, 1.0], "num_attention_heads": 16}
+    rotation = inspect_config(config).main.layers[0].rotation
+    assert rotation is not None
+    assert rotation.written == ()
+    assert rotation.rule.value == "ntk"
+
+
 def test_a_class_that_nobody_read_and_axes_that_cannot_be_meant_are_said() -> None:
     unread = inspect_config({"_class_name": "BrandNewTransformer3DModel", "num_layers": 2})
     assert unread.main.kind is None

@@ -314,6 +314,7 @@ def turn(x=X, cos=COS, sin=SIN, layout="half", **settings):
         ),
         (lambda: turn(X.long()), ArgumentTypeError, "x: expected float64, float32, bfloat16 or float16, got torch.int64"),
         (lambda: turn(X.to(torch.float8_e4m3fn)), ArgumentTypeError, "got torch.float8_e4m3fn; rotate before quantising"),
+        (lambda: turn(X.to_sparse()), ArgumentTypeError, "got torch.sparse_coo; call .to_dense()"),
         (lambda: turn([[1.0]]), ArgumentTypeError, r"x: expected a tensor \[B H T D\], got list"),
         (lambda: turn(out=X[:1]), ShapeError, r"out: expected shape \(2, 3, 4, 8\), that of x, got shape \(1, 3, 4, 8\)"),
         (lambda: turn(out=X.double()), ArgumentTypeError, "out: expected torch.float32 on cpu, as x, got torch.float64 on cpu"),

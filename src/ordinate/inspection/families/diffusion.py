@@ -84,7 +84,8 @@ def _stretched(reader: Reader) -> Reader:
         rule = Value("ntk", "family", f"{group.origin}: a factor for each axis")
         written: list[float] = []
         dims, factors = encoding.rotation.sections, scales.value
-        if dims is not None and dims.known and len(factors or ()) == len(dims.value) and all(factor > 0 for factor in factors):
+        sensible = dims is not None and len(factors or ()) == len(dims.value or ()) and all(1e-6 < one < 1e9 for one in factors)
+        if dims is not None and sensible:
             for pairs, factor in zip(dims.value, factors, strict=True):
                 theta = 10000.0 * factor ** (pairs / (pairs - 1)) if pairs > 1 else 10000.0
                 written += [theta ** (-pair / pairs) for pair in range(pairs)]

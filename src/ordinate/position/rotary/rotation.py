@@ -652,8 +652,10 @@ def working_dtype(x: Tensor) -> torch.dtype:
     """The dtype in which `x` is turned: float32, or float64 for float64.
 
     Raises:
-        ArgumentTypeError: integers, complex numbers, eight-bit floats.
+        ArgumentTypeError: integers, complex numbers, eight-bit floats, sparse tensors.
     """
+    if x.layout is not torch.strided:
+        raise ArgumentTypeError("x", expected="a dense tensor", got=str(x.layout), hint="call .to_dense()")
     wide = _WORKING.get(x.dtype)
     if wide is None:
         raise ArgumentTypeError(
