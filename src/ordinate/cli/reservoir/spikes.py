@@ -103,32 +103,14 @@ def _rate(text: str, rate: float) -> tuple[str, float]:
 
 
 def _record(runs: list[Spikes]) -> dict[str, object]:
-    """The first run's numbers, with the mean over trials where there are several, and the spread of a kind's rate."""
+    """The first run's numbers, with means over trials where there are several."""
     import numpy as np
 
     record = {**runs[0].to_dict(), "trials": len(runs)}
-    if len(runs) == 1:
-        return record
-    record["spikes"] = float(np.mean([run.neuron.size for run in runs]))
-    record["neurons_that_fired"] = float(np.mean([(run.rates > 0).sum() for run in runs]))
-    connectome = runs[0].connectome
-    names, place = np.unique(connectome.kind, return_inverse=True)
-    sizes = np.bincount(place, minlength=len(names))
-    means = np.array([np.bincount(place, run.rates, len(names)) / sizes for run in runs])
-    fired = np.array([np.bincount(place, run.rates > 0, len(names)) for run in runs]).mean(0)
-    highest = np.mean([run.rates for run in runs], axis=0)
-    record["kinds"] = [
-        {
-            "kind": str(names[at]) or "unnamed",
-            "neurons": int(sizes[at]),
-            "fired": float(fired[at]),
-            "mean_hz": float(means[:, at].mean()),
-            "mean_hz_sd": float(means[:, at].std(ddof=1)),
-            "highest_hz": float(highest[place == at].max()),
-        }
-        for at in np.argsort(-means.mean(0), kind="stable")
-        if fired[at]
-    ]
+    if len(runs) > 1:
+        record["spikes"] = float(np.mean([run.neuron.size for run in runs]))
+        record["neurons_that_fired"] = float(np.mean([(run.rates > 0).sum() for run in runs]))
+        record["kinds"] = runs[0].rates_by_kind(*runs[1:])
     return record
 
 

@@ -208,8 +208,9 @@ class Reservoir:
         matrix = self._incoming
         if _csr_matvec is None or activity.dtype != matrix.dtype or not activity.flags.c_contiguous:
             return np.asarray(matrix @ activity)
-        result = np.zeros(self.num_neurons, dtype=self.dtype)
-        _csr_matvec(self.num_neurons, self.num_neurons, matrix.indptr, matrix.indices, matrix.data, activity, result)
+        count = activity.size
+        result = np.zeros(count, dtype=self.dtype)
+        _csr_matvec(count, count, matrix.indptr, matrix.indices, matrix.data, activity, result)
         return result
 
     @cached_property

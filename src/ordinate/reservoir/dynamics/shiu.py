@@ -174,23 +174,35 @@ class Spikes:
         """Spikes a second of each neuron, [N]."""
         return np.bincount(self.neuron, minlength=self.connectome.num_neurons) / self.seconds
 
-    def rates_by_kind(self) -> list[dict[str, Any]]:
-        """A row for each kind of neuron that fired, the fastest first: neurons, how many fired, mean and highest rate in Hz."""
+    def rates_by_kind(self, *trials: Spikes) -> list[dict[str, Any]]:
+        """A row for each kind of neuron that fired, the fastest first: neurons, how many fired, mean and highest rate in Hz.
+
+        Args:
+            trials: further runs of the same connectome. Numbers are then means of all, and `mean_hz_sd` is the standard
+                deviation of a kind's mean rate from trial to trial.
+
+        Raises:
+            ArgumentError: a run of another connectome.
+        """
+        runs = (self, *trials)
+        if any(run.connectome is not self.connectome for run in trials):
+            raise ArgumentError("trials", expected="runs of one connectome", got="several", hint="compare them row by row")
         kinds, place = np.unique(self.connectome.kind, return_inverse=True)
         sizes = np.bincount(place, minlength=len(kinds))
-        fired = np.bincount(place, self.rates > 0, len(kinds))
-        mean = np.bincount(place, self.rates, len(kinds)) / sizes
+        fired = np.array([np.bincount(place, run.rates > 0, len(kinds)) for run in runs]).mean(axis=0)
+        means = np.array([np.bincount(place, run.rates, len(kinds)) / sizes for run in runs])
         highest = np.zeros(len(kinds))
-        np.maximum.at(highest, place, self.rates)
+        np.maximum.at(highest, place, np.mean([run.rates for run in runs], axis=0))
         return [
             {
                 "kind": str(kinds[at]) or "unnamed",
                 "neurons": int(sizes[at]),
-                "fired": int(fired[at]),
-                "mean_hz": float(mean[at]),
+                "fired": float(fired[at]) if trials else int(fired[at]),
+                "mean_hz": float(means[:, at].mean()),
+                **({"mean_hz_sd": float(means[:, at].std(ddof=1))} if trials else {}),
                 "highest_hz": float(highest[at]),
             }
-            for at in np.argsort(-mean, kind="stable")
+            for at in np.argsort(-means.mean(axis=0), kind="stable")
             if fired[at]
         ]
 
