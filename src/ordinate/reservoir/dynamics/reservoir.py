@@ -495,12 +495,19 @@ class Reservoir:
             drive = drive + extra
         states = np.empty((*inputs.shape[:-1], kept.size), dtype=self.dtype)
         everyone = kept.size == self.num_neurons  # indices are sorted and distinct
+        # bounded units are looked at once, and step by step only if there is something to find
+        begun, watched = now, not getattr(self.dynamics, "bounded", False)
         with np.errstate(over="ignore", invalid="ignore"):  # reported below, with the step
             for t in range(inputs.shape[-2]):
                 now = self.dynamics.step(self, now, drive[..., t, :], strength, generator)
-                if not np.isfinite(now.activity).all():
+                if watched and not np.isfinite(now.activity).all():
                     raise self._diverged(now, at + t)
                 states[..., t, :] = now.activity if everyone else now.activity[..., kept]
+            if not (watched or (np.isfinite(states).all() and np.isfinite(now.activity).all())):
+                for t in range(inputs.shape[-2]):
+                    begun = self.dynamics.step(self, begun, drive[..., t, :], strength, generator)
+                    if not np.isfinite(begun.activity).all():
+                        raise self._diverged(begun, at + t)
         return states, now
 
     def _warn_of_growth(self, begun: State, inputs: Array, now: State) -> None:

@@ -296,7 +296,7 @@ class RidgeReadout:
         assert self._moments is not None
         matrix, shift = self._penalised(ridge)
         exponent = self._exponent + shift
-        scaled = _solve(matrix, np.ldexp(self._cross, -shift[:, None]), exponent)
+        scaled = _solve(matrix, np.ldexp(self._cross, -shift[:, None]), exponent, float(np.ldexp(ridge, -2 * exponent).min()))
         with np.errstate(over="ignore"):
             weights = np.ldexp(scaled, -exponent[:, None])
         intercept = self._target_mean - np.ldexp(self._mean, -shift) @ scaled
@@ -307,11 +307,17 @@ class RidgeReadout:
         return weights, intercept
 
 
-def _solve(matrix: FloatArray, cross: FloatArray, exponent: npt.NDArray[np.int64]) -> FloatArray:
-    """Scaled weights: by Cholesky where that is safe, else by eigenvectors without those that are rounding."""
+def _solve(matrix: FloatArray, cross: FloatArray, exponent: npt.NDArray[np.int64], penalty: float) -> FloatArray:
+    """Scaled weights: by Cholesky where that is safe, else by eigenvectors without those that are rounding.
+
+    No eigenvalue is below the least penalty, and none above the norm: where the penalty alone is far above what is rounding
+    beside the norm, nothing would be left out, and eigenvectors give what Cholesky gives.
+    """
     try:
         factor, lower = linalg.cho_factor(matrix, lower=True, check_finite=False)
         norm = np.abs(matrix).sum(axis=0).max()
+        if penalty > 10 * norm * max(len(matrix), 64) * _EPSILON:
+            return np.asarray(linalg.cho_solve((factor, lower), cross, check_finite=False))
         reciprocal_condition, _ = lapack.dpocon(factor, norm, uplo="L")
         if reciprocal_condition > 100 * _EPSILON * len(matrix):
             return np.asarray(linalg.cho_solve((factor, lower), cross, check_finite=False))
