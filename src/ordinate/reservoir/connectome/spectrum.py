@@ -15,7 +15,12 @@ from scipy.sparse import csgraph, linalg
 
 from ordinate.errors import RefusedError
 
-__all__ = ["cyclic_components", "in_range", "leading_eigenvalue", "leading_pair", "spectral_radius"]
+__all__ = ["cyclic_components", "in_range", "leading_eigenvalue", "leading_pair", "spectral_radius", "times"]
+
+try:  # not public, so that it may be gone one day
+    from scipy.sparse._sparsetools import csr_matvec as _csr_matvec
+except ImportError:
+    _csr_matvec = None
 
 _DENSE_UP_TO = 200
 
@@ -89,7 +94,13 @@ def leading_pair(matrix: sparse.csr_array, vectors: bool) -> tuple[complex, npt.
         limit = restarts or 10 * count
         try:
             solution = linalg.eigs(
-                matrix, k=number, which="LM", v0=start, ncv=basis, maxiter=limit, return_eigenvectors=vectors
+                linalg.LinearOperator(matrix.shape, matvec=lambda x: times(matrix, np.ravel(x)), dtype=matrix.dtype),
+                k=number,
+                which="LM",
+                v0=start,
+                ncv=basis,
+                maxiter=limit,
+                return_eigenvectors=vectors,
             )
         except linalg.ArpackNoConvergence:
             continue
@@ -104,6 +115,16 @@ def leading_pair(matrix: sparse.csr_array, vectors: bool) -> tuple[complex, npt.
         got=f"none within {10 * count:,} iterations at {count:,} neurons",
         hint='normalise by "output" or "input"',
     )
+
+
+def times(matrix: sparse.csr_array, vector: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """`matrix @ vector` by scipy's own kernel: at a few hundred neurons the operator's checks take longer than the sum."""
+    if _csr_matvec is None or vector.dtype != matrix.dtype or not vector.flags.c_contiguous:
+        return np.asarray(matrix @ vector)
+    rows, columns = matrix.shape
+    result = np.zeros(rows, dtype=matrix.dtype)
+    _csr_matvec(rows, columns, matrix.indptr, matrix.indices, matrix.data, vector, result)
+    return result
 
 
 def _dense(matrix: sparse.csr_array, vectors: bool) -> tuple[complex, npt.NDArray[Any] | None]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -87,15 +88,23 @@ class LeakyRate:
 
     def step(self, wiring: Wiring, state: State, drive: Array, gain: Array, generator: np.random.Generator | None) -> State:
         """One step of the formula above."""
-        bias, leak, kept = self._cast(wiring.dtype)
-        arriving = wiring.propagate(state.activity) * gain + drive + bias
-        new = np.asarray(self.function(arriving), dtype=wiring.dtype)
+        dtype = wiring.dtype
+        bias, leak, kept, function = self._of_dtype.get(dtype) or self._cast(dtype)
+        arriving = wiring.propagate(state.activity) * gain
+        arriving += drive
+        arriving += bias
+        new = np.asarray(function(arriving), dtype=dtype)
         return State(new if kept is None else kept * state.activity + leak * new)
 
-    def _cast(self, dtype: np.dtype[Any]) -> tuple[Array, Array, Array | None]:
-        """Bias, leak and what a leak leaves (None where it leaves nothing), in a dtype; kept, for a step takes microseconds."""
-        known: dict[Any, tuple[Array, Array, Array | None]] = self.__dict__.setdefault("_of_dtype", {})
-        if dtype not in known:
-            bias, leak = (np.asarray(value, dtype=dtype) for value in (self.bias, self.leak_rate))
-            known[dtype] = bias, leak, None if (leak == 1).all() else 1 - leak
-        return known[dtype]
+    @cached_property
+    def _of_dtype(self) -> dict[Any, tuple[Array, Array, Array | None, Callable[[Array], Array]]]:
+        return {}
+
+    def _cast(self, dtype: np.dtype[Any]) -> tuple[Array, Array, Array | None, Callable[[Array], Array]]:
+        """Bias, leak, what a leak leaves (None where it leaves nothing) and f; kept, for a step takes microseconds."""
+        bias, leak = (np.asarray(value, dtype=dtype) for value in (self.bias, self.leak_rate))
+        self._of_dtype[dtype] = bias, leak, None if (leak == 1).all() else 1 - leak, self.function
+        return self._of_dtype[dtype]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_of_dtype"}

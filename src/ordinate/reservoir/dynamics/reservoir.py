@@ -19,6 +19,7 @@ from ordinate.arguments import check_choice, check_number
 from ordinate.errors import ArgumentError, ArgumentTypeError, RefusedError, ShapeError
 from ordinate.extras import install_command
 from ordinate.reservoir.connectome.connectome import Connectome
+from ordinate.reservoir.connectome.spectrum import times
 from ordinate.reservoir.dynamics.input_weights import channel_weights
 from ordinate.reservoir.dynamics.interface import Dynamics, State
 from ordinate.reservoir.dynamics.leaky import LeakyRate
@@ -53,12 +54,6 @@ def growth_expected() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "activity of neuron", RuntimeWarning)
         yield
-
-
-try:  # not public, so that it may be gone one day
-    from scipy.sparse._sparsetools import csr_matvec as _csr_matvec
-except ImportError:
-    _csr_matvec = None
 
 
 class Generated(NamedTuple):
@@ -200,18 +195,8 @@ class Reservoir:
     def propagate(self, activity: Array) -> Array:
         """What `Connectome.propagate` computes, in the dtype of the states."""
         if activity.ndim == 1:
-            return self._arriving(activity)
+            return times(self._incoming, activity)
         return np.ascontiguousarray(np.asarray(self._incoming @ activity.T).T)
-
-    def _arriving(self, activity: Array) -> Array:
-        """`incoming @ activity` by scipy's own kernel: at a few hundred neurons the operator's checks take longer than it."""
-        matrix = self._incoming
-        if _csr_matvec is None or activity.dtype != matrix.dtype or not activity.flags.c_contiguous:
-            return np.asarray(matrix @ activity)
-        count = activity.size
-        result = np.zeros(count, dtype=self.dtype)
-        _csr_matvec(count, count, matrix.indptr, matrix.indices, matrix.data, activity, result)
-        return result
 
     @cached_property
     def _compiled(self) -> Any:
