@@ -17,6 +17,7 @@ from ordinate.articles.d import (
     d19_ten_digits,
     d22_depth,
     d25_tables,
+    d32_gates_and_weights,
 )
 from ordinate.articles.d.configurations import Trained
 from ordinate.articles.d.d17_discretising import Accuracies
@@ -277,3 +278,32 @@ def test_d18_on_mnist_thirty_grown_gates_pass_the_articles_973() -> None:
     result = d18_two_digits.grown_circuit(data, 30, 0)
     assert result.gates <= 30
     assert result.accuracy >= 0.998
+
+
+# D32
+
+
+def units(tables: int = 174, wrong: int = 0) -> list[d32_gates_and_weights.Unit]:
+    return [d32_gates_and_weights.Unit(8, 424, tables, wrong)]
+
+
+def weighed(trained: int = 700, circuit: int = 120, **unit: int) -> Verdict:
+    nets = [(160, 0.7), (610, 0.91), (1210, 0.93)]
+    result = Grown([(60, 0.8), (circuit, 0.93)], circuit, 0.93)
+    return verdict(d32_gates_and_weights.gates_and_weights(nets, (trained, 0.9), result, units(**unit), "digits"))
+
+
+def test_d32_the_verdict_follows_how_many_gates_stand_for_a_weight_and_what_a_weight_costs() -> None:
+    assert weighed() is Verdict.CORRECTED
+    assert weighed(circuit=2000) is Verdict.REPRODUCED
+    assert weighed(trained=500) is Verdict.REFUTED
+    assert weighed(tables=5) is Verdict.REFUTED
+    assert weighed(wrong=1) is Verdict.NOT_TESTABLE
+
+
+def test_d32_every_product_of_three_bits_added_to_every_sum_is_right() -> None:
+    numbers = np.arange(1 << 12)
+    bits = (numbers[:, None] >> np.arange(12) & 1).astype(bool)
+    a, b, c = numbers & 7, numbers >> 3 & 7, numbers >> 6
+    circuit = d32_gates_and_weights.multiply_add(3)
+    np.testing.assert_array_equal(circuit.count(bits) @ (1 << np.arange(6)), (a * b + c) % 64)

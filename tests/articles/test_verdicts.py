@@ -12,12 +12,12 @@ from tests.external import data_root, folder
 
 ON_THE_LARVA = ("D11", "D12", "D13", "D29", "D30")
 OTHERWISE = {
-    **dict.fromkeys(("A5", "A7", "B9", "C9", "D1", "D2", "D3", "D12", "D24"), "corrected"),
+    **dict.fromkeys(("A5", "A7", "B9", "C9", "D1", "D2", "D3", "D12", "D24", "D32"), "corrected"),
     **dict.fromkeys(("D13", "D29"), "refuted"),
     **dict.fromkeys(("C8", "C10", "D14", "D17", "D18", "D19", "D30", "F2", "F3", "F4", "F5"), "not testable here"),
 }
 """What is foreseen of claims that are not reproduced."""
-IN_TURN = ("B7", "C8", "C9", "C10", "C12", "C13", "D7", "D11", "D13", "D15", "D17", "D18", "D19", "D20", "D21", "D25")
+IN_TURN = ("B7", "C8", "C9", "C10", "C12", "C13", "D7", "D11", "D13", "D15", "D17", "D18", "D19", "D20", "D21", "D25", "D32")
 """Claims whose quick measurement takes three seconds or more."""
 SLOW = ("A6", "A7", "A8", "B8", "B9", "B10", "B11", "C14", "D27", "D28", "D30", "D31", "F1", "F2", "F3", "F4")
 

@@ -10,6 +10,7 @@ import hashlib
 import json
 import time
 import traceback
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -119,7 +120,8 @@ def _beside_each_other(work: Sequence[Work], jobs: int) -> Iterator[tuple[Claim,
     # long ones first: at the end no core waits long for another
     ordered = sorted(groups.values(), key=lambda group: -sum(claim.budget_seconds for claim, _ in group))
     try:
-        with parallel_config(backend="loky", n_jobs=jobs, inner_max_num_threads=1):
+        with warnings.catch_warnings(), parallel_config(backend="loky", n_jobs=jobs, inner_max_num_threads=1):
+            warnings.filterwarnings("ignore", "A worker stopped")  # an idle or a large one, which another takes the place of
             for group in Parallel(return_as="generator_unordered", batch_size=1)(delayed(_run_group)(one) for one in ordered):
                 yield from group
     except Exception as problem:
