@@ -75,7 +75,8 @@ def flip_flop(row: list[int]) -> dict[int, int]:
 
 
 def states(row: list[int]) -> dict[int, int]:
-    """Moves three things about; an order's number is its place in the dictionary."""
+    """Moves three things about, behind a token that begins the row; an order's number is its place in the dictionary."""
+    assert row[0] == 3
     found, things = {}, list("abc")
     for place, token in enumerate(row):
         if token < 2:

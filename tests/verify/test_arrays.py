@@ -75,6 +75,19 @@ def test_any_array_that_speaks_dlpack_is_read():
     assert check_rotary(rotation(np), arrays="auto", only=only).passed
 
 
+def test_what_answers_with_arrays_of_jax_is_asked_with_them():
+    jax = pytest.importorskip("jax", reason="jax is not installed")
+
+    def rope(x, positions):  # takes tensors too, and has no float64 to give back
+        x, theta = jax.numpy.asarray(x), jax.numpy.asarray(positions)[..., None] * 1e4 ** -(jax.numpy.arange(0, 64, 2) / 64)
+        theta = theta[:, None] if theta.ndim == 3 else theta
+        a, b = jax.numpy.split(x, 2, -1)
+        cos, sin = jax.numpy.cos(theta), jax.numpy.sin(theta)
+        return jax.numpy.concatenate((a * cos - b * sin, a * sin + b * cos), -1).astype(x.dtype)
+
+    assert check_rotary(rope, arrays="auto", only=["answers-in-kind"]).passed
+
+
 def test_biases_and_embeddings_of_numpy():
     def bias(query_length: int, key_length: int) -> np.ndarray:
         steps = np.arange(key_length)

@@ -8,10 +8,11 @@ import time
 from pathlib import Path
 
 import pytest
+import torch
 
 from ordinate.errors import ArgumentError, DataError, UnknownNameError
 from ordinate.verify import check_rotary
-from ordinate.verify.isolation import check_in_process
+from ordinate.verify.isolation import _construct, check_in_process
 from tests.verify import hostile_subjects as hostile
 
 FILE = str(Path(hostile.__file__))
@@ -120,3 +121,69 @@ def talks(x, positions):
 def test_wrong_use_comes_back_as_the_error_that_it_is():
     with pytest.raises(UnknownNameError, match="did you mean"):
         check(f"{FILE}:rigth")
+
+
+CLASSES = """
+from dataclasses import dataclass
+
+class Rope:
+    def __init__(self, dim, theta=10000.0):
+        self.dim, self.theta = dim, theta
+    def __call__(self, x, positions):
+        rates = self.theta ** -(torch.arange(0, self.dim, 2) / self.dim)
+        theta = positions[..., None] * rates
+        theta = theta[:, None] if positions.ndim == 2 else theta
+        a, b = x.chunk(2, -1)
+        cos, sin = theta.cos(), theta.sin()
+        return torch.cat((a * cos - b * sin, a * sin + b * cos), -1).to(x.dtype)
+
+class OfConfig(Rope):
+    def __init__(self, config):
+        super().__init__(config.hidden_size // config.num_attention_heads, config["rope_theta"])
+
+@dataclass
+class Args:
+    dim: int = 64
+    theta: float = 10000.0
+
+class OfArgs(Rope):
+    def __init__(self, args: Args):
+        super().__init__(args.dim, args.theta)
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "settings"),
+    [
+        ("OfConfig", {}, {"head_dim": 32, "base": 5e5}),
+        (
+            "OfConfig",
+            {"config": {"hidden_size": 128, "num_attention_heads": 4, "rope_theta": 1e6}},
+            {"head_dim": 32, "base": 1e6},
+        ),
+        ("OfArgs", {}, {}),
+        ("OfArgs", {"args": {"dim": 32}}, {"head_dim": 32}),
+        ("Rope", {"theta": 5e5}, {"base": 5e5}),
+    ],
+    ids=str,
+)
+def test_a_class_is_made_from_a_config_a_dataclass_or_arguments(name, arguments, settings):
+    namespace = {"torch": torch}
+    exec(CLASSES, namespace)
+    made = _construct(namespace[name], settings, arguments)
+    assert check_rotary(made, only=["layout", "frequencies", "offsets"], **settings).passed
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "says"),
+    [
+        ("Rope", {"dimm": 64}, 'did you mean "dim"'),
+        ("OfConfig", {"config": 3}, "raises AttributeError"),
+        ("OfArgs", {"args": {"dims": 3}}, "dims"),
+    ],
+)
+def test_arguments_that_a_class_does_not_take_are_wrong_use(name, arguments, says):
+    namespace = {"torch": torch}
+    exec(CLASSES, namespace)
+    with pytest.raises(ArgumentError, match=says):
+        _construct(namespace[name], {}, arguments)

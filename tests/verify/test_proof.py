@@ -10,9 +10,9 @@ from ordinate.verify.faults import KNOWN_FAULTS
 from tests.verify.proof import prove, table_of
 from tests.verify.proof.correct import CORRECT
 from tests.verify.proof.field import FIELD
-from tests.verify.proof.run import SIZES, USUAL, prove_fault
+from tests.verify.proof.run import SIZES, USUAL, numbered, prove_fault
 
-NUMBERED = list(enumerate(KNOWN_FAULTS.values()))
+NUMBERED = numbered()
 SAMPLE = [pair for pair in NUMBERED if pair[1].kind != "rotary"][::5] + [pair for pair in NUMBERED if pair[1].kind == "rotary"][
     ::9
 ]

@@ -13,7 +13,7 @@ from ordinate.frequencies import DynamicNTK, Llama3, YaRN
 from ordinate.position import Rotary
 from ordinate.verify import check_rotary
 from ordinate.verify.properties.rotary import ROTARY
-from tests.verify.proof.correct import by_offset, with_full_tables
+from tests.verify.proof.correct import EndingStretch, EndingTable, by_offset, with_full_tables
 
 NEAR = ["layout", "direction", "frequencies", "by-position", "factor"]
 
@@ -39,6 +39,18 @@ def test_our_own_rotation_passes_everything_with_angles_as_exact_as_float64():
     assert verdict.passed, verdict
     assert {outcome.status for outcome in verdict.outcomes} == {"passed"}
     assert len(verdict.outcomes) == len(ROTARY) > 28
+
+
+@pytest.mark.parametrize("subject", [EndingTable(1024, 64), EndingStretch(1024, 64)], ids=lambda one: type(one).__name__)
+def test_a_table_that_ends_and_says_so_is_no_fault(subject):
+    table = subject.cos_sin
+    del subject.cos_sin
+    subject.register_buffer("cos_sin", table, persistent=False)
+    verdict = check_rotary(subject, skip=["compile"])
+    assert verdict.passed, verdict
+    assert "at 4096 it raises" in verdict.outcome("distance-alone").evidence
+    assert "raises" not in verdict.outcome("module-cast").evidence
+    assert not check_rotary(EndingTable(64, 64), only=["distance-alone"]).passed  # too short to be used at all
 
 
 @pytest.mark.parametrize("scaling", [YaRN(4.0, 4096), Llama3(8.0, 1.0, 4.0, 8192)], ids=repr)

@@ -165,8 +165,8 @@ FAMILIES: Mapping[str, Preset] = {
         ("states",),
         encodings=("none", "alibi", "rope", "forget-gates", "path", "path-fox"),
         train_lengths=(16,),
-        usual_steps=1500,
-        learning_rates=(1e-2,),
+        usual_steps=300,
+        batch_rows=64,
     ),
     "drop": Preset("drop", ("text",), studies=("extension",)),
 }

@@ -337,15 +337,16 @@ _MOVES = torch.tensor([[_ORDERS.index((b, a, c)), _ORDERS.index((a, c, b)), here
 def states(length: int, longest: int) -> Task:
     """How three things stand after all exchanges so far: each token exchanges the first two, the last two, or none.
 
-    The answer depends on every token before it, so the last targets are not the same at every length, and the context cut to
-    L does not hold them. An exchange is a reflection. Source: the word problem of S3 by its generators; of S5 in Merrill, Petty
-    and Sabharwal 2024, arXiv 2404.08819.
+    A token of its own begins the row, from which the order is carried on. The answer depends on every token before it, so the
+    last targets are not the same at every length, and the context cut to L does not hold them. An exchange is a reflection.
+    Source: the word problem of S3 by its generators; of S5 in Merrill, Petty and Sabharwal 2024, arXiv 2404.08819.
     """
 
     def draw(count: int, n: int, generator: torch.Generator) -> Rows:
         tokens = torch.randint(3, (count, n), generator=generator)
-        state, targets = torch.zeros(count, dtype=torch.int64), torch.empty_like(tokens)
-        for place in range(n):
+        tokens[:, 0] = 3
+        state, targets = torch.zeros(count, dtype=torch.int64), torch.zeros_like(tokens)
+        for place in range(1, n):
             state = _MOVES[state, tokens[:, place]]
             targets[:, place] = state
         return Rows(tokens, targets)

@@ -257,8 +257,8 @@ def _adapted(adapt: Callable[..., Any], subject: Any, settings: Any, how: dict[s
         except ArgumentError as error:
             refused = refused or error
             continue
-        if not adapted.no_answer:
-            return adapted
+        if not adapted.no_answer and not (library != "jax" and "jax" in adapted.callee.libraries):
+            return adapted  # what answers other arrays with JAX arrays is asked with JAX arrays, which know no float64
         silent = silent or adapted
     if silent is None and refused is not None:
         raise refused

@@ -8,6 +8,7 @@ subject left behind. What ends the child without a verdict is a failed property 
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import inspect
 import json
 import os
@@ -277,26 +278,88 @@ def _settings(check: Callable[..., Any], kind: str, request: Mapping[str, Any]) 
 
 def _construct(kind: type, settings: Mapping[str, Any], arguments: Mapping[str, Any]) -> Any:
     """An object of a class, from the arguments of the command line and what the settings say."""
+    from ordinate.arguments import did_you_mean
     from ordinate.verify.adapters.calling import ROLES
+    from ordinate.verify.observation import describe_error
 
     values = {
         "head_dim": settings.get("head_dim", settings.get("dim", 64)),
         "base": settings.get("base"),
         "num_heads": settings.get("num_heads"),
     }
+    try:
+        known = inspect.signature(kind, eval_str=True).parameters
+    except Exception:  # annotations that nothing resolves
+        known = inspect.signature(kind).parameters
     passed = dict(arguments)
-    for name, parameter in inspect.signature(kind).parameters.items():
+    takes_any = any(one.kind is one.VAR_KEYWORD for one in known.values())
+    for name in passed:
+        if name not in known and not takes_any:
+            hint = did_you_mean(name, known)
+            raise ArgumentError("--args", expected=f"among {list(known)}, what {kind.__name__} takes", got=name, hint=hint)
+    for name, parameter in known.items():
         role = next((role for role in values if name.lower() in ROLES[role]), None)
-        if name in passed:
-            continue
-        if role is not None and values[role] is not None:
-            passed[name] = values[role]
-        elif parameter.default is parameter.empty and parameter.kind not in (
+        configures = name.lower() in _CONFIGS or dataclasses.is_dataclass(parameter.annotation)
+        wanted = parameter.default is parameter.empty and parameter.kind not in (
             parameter.VAR_POSITIONAL,
             parameter.VAR_KEYWORD,
-        ):
-            raise ArgumentError("SUBJECT", expected="an object", got=f"the class {kind.__name__}, which wants {name}")
-    return kind(**passed)
+        )
+        if configures and (isinstance(passed.get(name), dict) or (wanted and name not in passed)):
+            try:
+                passed[name] = _config(parameter.annotation, passed.get(name), settings)
+            except TypeError as error:
+                expected = f"what {parameter.annotation.__name__} takes"
+                raise ArgumentError("--args", expected=expected, got=str(error)) from None
+        elif name in passed:
+            continue
+        elif role is not None and values[role] is not None:
+            passed[name] = values[role]
+        elif wanted:
+            got = f"the class {kind.__name__}, which wants {name}"
+            raise ArgumentError("SUBJECT", expected="an object", got=got, hint=f"pass it: --args '{{\"{name}\": ...}}'")
+    try:
+        return kind(**passed)
+    except Exception as error:
+        got = f"{kind.__name__}, which raises {describe_error(error, with_line=True)}"
+        raise ArgumentError("SUBJECT", expected="a class that can be made", got=got, hint="see --args") from None
+
+
+_CONFIGS = ("config", "cfg", "model_config", "args", "model_args", "params")
+
+
+class _Config(dict[str, Any]):
+    """Settings as a model's config has them: by key and by attribute."""
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(f"this config has {', '.join(self)}, and no {name}: pass it with --args") from None
+
+
+def _config(annotation: Any, given: Mapping[str, Any] | None, settings: Mapping[str, Any]) -> Any:
+    """The dataclass that is asked for, or what a config says of a model with these heads."""
+    heads = settings.get("num_heads") or 4
+    head_dim, base = settings.get("head_dim") or 64, settings.get("base") or 10000.0
+    usual = {
+        "hidden_size": heads * head_dim,
+        "num_attention_heads": heads,
+        "num_key_value_heads": settings.get("num_kv_heads") or heads,
+        "head_dim": head_dim,
+        "rope_theta": base,
+        "rope_scaling": None,
+        "rope_parameters": {"rope_type": "default", "rope_theta": base},
+        "partial_rotary_factor": (settings.get("rotary_dim") or head_dim) / head_dim,
+        "max_position_embeddings": 131_072,
+    }
+    if given and "head_dim" not in given and {"hidden_size", "num_attention_heads"} <= set(given):
+        usual["head_dim"] = given["hidden_size"] // given["num_attention_heads"]
+    if given and "rope_theta" in given:
+        usual["rope_parameters"] = {"rope_type": "default", "rope_theta": given["rope_theta"]}
+    if dataclasses.is_dataclass(annotation) and isinstance(annotation, type):
+        fields = {field.name for field in dataclasses.fields(annotation)}
+        return annotation(**{name: value for name, value in usual.items() if name in fields} | dict(given or {}))
+    return _Config({**usual, **(given or {})})
 
 
 def _fingerprint() -> dict[str, Any]:

@@ -133,6 +133,27 @@ def with_stacked_table(x: Tensor, rope_cache: Tensor) -> Tensor:
     return turned.flatten(-2).to(x.dtype)
 
 
+class EndingTable(nn.Module):
+    """Rows of cosines and sines up to a last position, picked by positions, as in vLLM, or cut out behind a start."""
+
+    def __init__(self, rows: int, dim: int) -> None:
+        super().__init__()
+        theta = torch.outer(torch.arange(rows).float(), _frequencies(dim))
+        self.cos_sin = torch.cat((theta.cos(), theta.sin()), -1)
+
+    def forward(self, positions: Tensor, query: Tensor, key: Tensor) -> tuple[Tensor, Tensor]:
+        """[B, T, H, D] both; IndexError past the last row."""
+        return with_packed_table(query, key, self.cos_sin[positions][..., None, :])
+
+
+class EndingStretch(EndingTable):
+    """The same for consecutive tokens."""
+
+    def forward(self, xq: Tensor, xk: Tensor, start_pos: int) -> tuple[Tensor, Tensor]:  # type: ignore[override]
+        """RuntimeError past the last row, where fewer rows are left than tokens."""
+        return with_packed_table(xq, xk, self.cos_sin[start_pos : start_pos + xq.shape[1], None])
+
+
 def with_packed_table(q: Tensor, k: Tensor, cos_sin_cache: Tensor) -> tuple[Tensor, Tensor]:
     """A table [T, D] of cosines before sines, as in vLLM."""
     cos, sin = cos_sin_cache.chunk(2, -1)
@@ -196,6 +217,8 @@ _rows(
         ("packed table", with_packed_table, {}),
         ("module of tables", Tables(), {}),
         ("growing table", Cached(64), {}),
+        ("table that ends at 1,024", EndingTable(1024, 64), {}),
+        ("stretch of a table that ends at 1,024", EndingStretch(1024, 64), {}),
         ("partial", partial, {"rotary_dim": 16}),
         ("rows of one head", flattened, {}),
     ],

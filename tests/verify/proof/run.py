@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -28,7 +29,7 @@ from tests.verify.proof.correct import CHEAP, CORRECT
 from tests.verify.proof.decoders import wrong_decoder
 from tests.verify.proof.field import FIELD
 
-__all__ = ["SIZES", "USUAL", "Row", "prove", "prove_fault", "prove_sizes", "table_of"]
+__all__ = ["SIZES", "USUAL", "Row", "numbered", "prove", "prove_fault", "prove_sizes", "table_of"]
 
 
 @dataclass(frozen=True)
@@ -77,10 +78,20 @@ def prove(
             progress(f"field {name}")
             rows.append(_row(name, "field", kind, KNOWN_FAULTS[expected].family, expected, check()))
     if "library" in lists:
-        for number, fault in enumerate(KNOWN_FAULTS.values()):
+        for number, fault in numbered():
             progress(f"library {fault.id}")
             rows.append(prove_fault(fault, number))
     return rows
+
+
+def numbered() -> list[tuple[int, KnownFault]]:
+    """Every known fault with its number among those of its kind, by which layout, direction and order of axes change."""
+    kinds = Counter[str]()
+    result = []
+    for fault in KNOWN_FAULTS.values():
+        result.append((kinds[fault.kind], fault))
+        kinds[fault.kind] += 1
+    return result
 
 
 def prove_fault(fault: KnownFault, number: int, head_dim: int = 64, base: float = 10000.0) -> Row:
@@ -99,7 +110,7 @@ def prove_sizes(rows: Sequence[Row], progress: Callable[[str], None] = lambda li
     sizes = {USUAL: [row for row in rows if (row.list, row.kind) == ("library", "rotary")]}
     for head_dim, base in SIZES:
         sizes[head_dim, base] = []
-        for number, one in enumerate(KNOWN_FAULTS.values()):
+        for number, one in numbered():
             if one.kind == "rotary":
                 progress(f"rotations of {head_dim} channels, base {base:g}: {one.id}")
                 sizes[head_dim, base].append(prove_fault(one, number, head_dim, base))

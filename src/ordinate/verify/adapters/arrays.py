@@ -32,7 +32,7 @@ def check_arrays(name: str) -> str:
         UnknownNameError: another name.
         MissingExtraError: JAX, where it is not installed.
     """
-    check_choice("arrays", name, ARRAYS)
+    check_choice("arrays", name, (*ARRAYS, "auto"))
     if name == "jax" and importlib.util.find_spec("jax") is None:
         raise MissingExtraError("jax", expected="installed", hint="pip install jax")
     return name

@@ -62,6 +62,8 @@ class Callee:
         else:
             self.names = next((n for n in _METHODS if all(callable(getattr(subject, part, None)) for part in n)), ())
         self.foreign_types: list[str] = []
+        self.libraries: set[str] = set()
+        """Whose arrays it answered with, noted by all copies."""
         self.wrapped = False  # a module only by our wrapping
         self.copies = not inspect.isfunction(self.owner) and not inspect.isbuiltin(self.owner)
         if self.device.type not in ("cpu", "meta") and isinstance(self.owner, nn.Module):
@@ -117,6 +119,7 @@ class Callee:
     def tensor(self, answer: Any) -> Tensor:
         """The answer as a tensor on the CPU; what else it was is noted in `foreign_types`."""
         if self.arrays != "torch":
+            self.libraries.add(type(answer).__module__.split(".")[0].removesuffix("lib"))
             answer = from_array(answer) if from_array(answer) is not None else answer
         if isinstance(answer, Tensor) and self.device.type != "cpu" and answer.layout == torch.strided:
             if answer.device.type != self.device.type:

@@ -246,6 +246,8 @@ def adapt_rotary(
     """
     if order is not None:
         check_choice("order", order, ORDERS)
+    if takes is not None:
+        check_choice("takes", takes, ("positions", "offset", "tables", "nothing"))
     callee = Callee(subject, **calling)
     candidates = (RotarySubject(callee.fresh(), form, settings) for form in _forms(callee, order, takes))
     score, best = best_of(

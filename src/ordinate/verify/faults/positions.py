@@ -84,6 +84,7 @@ def _rows(
     place: Callable[[Position], Position] = lambda position: position,
     counts_padding: bool = False,
     delta_counts_padding: bool = False,
+    deltas: Callable[[list[list[float]]], list[list[float]]] = lambda right: right,
     grids_of_the_first: bool = False,
 ) -> Callable[[Any], Any]:
     """A builder of rows whose times, continuation, axes or padding are wrong."""
@@ -108,11 +109,21 @@ def _rows(
                 positions[:, number, real] = torch.tensor([place(one) for one in placed], dtype=torch.float32).T
                 counted = len(row) if delta_counts_padding else int(real.sum())
                 delta.append([float(positions[:, number, real].max()) + 1 - counted])
-            return positions, torch.tensor(delta)
+            return positions, torch.tensor(deltas(delta))
 
         return build
 
     return make
+
+
+def _as_text(asked: Any) -> Any:
+    """All tokens counted by one on every axis."""
+
+    def build(tokens: Tensor, key_mask: Tensor | None = None, **others: Any) -> tuple[Tensor, Tensor]:
+        positions = from_mask(torch.ones_like(tokens) if key_mask is None else key_mask)
+        return positions.expand(3, *tokens.shape), torch.zeros(len(tokens), 1)
+
+    return build
 
 
 class _Left:
@@ -180,6 +191,9 @@ POSITION_FAULTS: tuple[KnownFault, ...] = (
         reported="OLMo-core#591"),
     _row("documents-restart-at-one", "padding and packing", says="documents after the first begun at 1",
         make=_of_documents(_restarts_late), read=from_cumulative, needs=_DOCUMENTS),
+    _row("documents-count-from-one", "offset and cache", says="every document begun at 1",
+        make=_of_documents(lambda lengths: [position + 1 for length in lengths for position in range(length)]),
+        read=from_cumulative, needs=_DOCUMENTS),
     _row("documents-of-the-first-row", "padding and packing", says="every row of a batch given the documents of the first",
         make=lambda asked: lambda documents, **others: from_documents(documents[:1]).expand_as(documents),
         read=from_documents, needs=_from("documents")),
@@ -187,6 +201,9 @@ POSITION_FAULTS: tuple[KnownFault, ...] = (
         make=_behind(lambda past, length: 0), read=appended, needs=_from("a cache")),
     _row("builder-one-ahead", "offset and cache", says="new tokens one position too far behind a cache",
         make=_behind(lambda past, length: past + (past > 0)), read=appended, needs=_from("a cache")),
+    _row("builder-stands-still", "offset and cache", says="every new token given the position of the first of them",
+        make=lambda asked: lambda offset, length, **others: torch.full((length,), offset), read=appended,
+        needs=_from("a cache")),
     _row("shards-count-from-zero", "offset and cache", says="every shard counted from 0 for itself",
         make=_shards(lambda row, rank, world: torch.arange(len(row) // world)), read=shard,
         needs=_from("shards", "document shards", "token shards")),
@@ -218,6 +235,12 @@ POSITION_FAULTS: tuple[KnownFault, ...] = (
         make=_rows(counts_padding=True)),
     _of_tokens("delta-counts-padding", "padding and packing", says="the offset of later tokens taken from the padded length",
         make=_rows(delta_counts_padding=True), read=following),
+    _of_tokens("delta-missing", "offset and cache", says="the offset of later tokens left at 0, whatever images took",
+        make=_rows(deltas=lambda right: [[0.0] for _ in right]), read=following, reported="sglang#8219, mlx-vlm#1621"),
+    _of_tokens("delta-of-the-first-row", "padding and packing", says="every row given the offset of the first",
+        make=_rows(deltas=lambda right: [right[0] for _ in right]), read=following),
+    _of_tokens("images-counted-as-text", "layout", says="every token counted by one on all axes, images like text",
+        make=_as_text, reported="AReaL#217"),
     _of_tokens("grids-of-the-first-row", "padding and packing", says="every row given the grids of the first",
         make=_rows(grids_of_the_first=True)),
 )
