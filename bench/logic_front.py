@@ -33,6 +33,8 @@ SETTINGS = {
     "6000": GrowthSettings.usual(6000),
     "features": GrowthSettings.usual(19_000, copies=8, kernels=16, replacements=0),
 }
+EARLIER = ((2_950, 0.9809), (5_289, 0.9849))
+"""Grown before the first sizes here were, when all pairs were scored on all examples; `docs/logic.md` has them."""
 PUBLISHED = (
     ("LILogicNet", 8_000, 0.9845),
     ("LILogicNet", 32_000, 0.9895),
@@ -101,6 +103,8 @@ def main() -> None:
         counts = f"{row['gates']:,} | {row['lut4']:,} | {row['lut6']:,} | {'yes' if row['proven'] else 'not tried'}"
         counts += f" | {row['votes']:,} | {row['validation']:.2%} | {row['test']:.2%}"
         print(f"| {kind} | {counts} | {row['growth_cpu_seconds']:,.0f} | {row['date']} |")
+    for gates, test in EARLIER:
+        print(f"| on pixels, earlier | {gates:,} |  |  |  |  |  | {test:.2%} |  |  |")
     for name, gates, test in PUBLISHED:
         print(f"| {name}, published | {gates:,} |  |  |  |  |  | {test:.2%} |  |  |")
     if asked.figure is not None:
@@ -118,11 +122,15 @@ def draw(rows: list[dict[str, Any]], path: Path) -> None:
         own = sorted((row["gates"], 100 * (1 - row["test"])) for row in rows if bool(row["kernels"]) == bool(kernels))
         if own:
             axes.plot(*np.array(own).T, color=colour, marker=marker, label=f"ordinate, {label}")
+    axes.plot(*np.array([(n, 100 * (1 - t)) for n, t in EARLIER]).T, color="#0072b2", marker="o", fillstyle="none",
+              label="ordinate, grown earlier")  # fmt: skip
     for name, gates, test in PUBLISHED:
         axes.plot(gates, 100 * (1 - test), color="#777777", marker="^", linestyle="none")
         axes.annotate(f"{name}\n{test:.2%}", (gates, 100 * (1 - test)), xytext=(6, 4), textcoords="offset points", fontsize=8)
     axes.set(xscale="log", yscale="log", xlabel="two-input gates (votes are counted by adders)", ylabel="test error, %")
     axes.set_yticks([1, 2, 5, 10, 20, 50], ["1", "2", "5", "10", "20", "50"])
+    axes.set_xlim(20, 4e6)
+    axes.set_xticks([30, 100, 1_000, 10_000, 100_000, 1_000_000], ["30", "100", "1,000", "10,000", "100,000", "1 M"])
     axes.minorticks_off()
     axes.grid(axis="y", linewidth=0.5)
     axes.legend(frameon=False)

@@ -143,8 +143,9 @@ def ten_digits(runs: Sequence[Trained], two_digits: Trained, circuit: Grown, sou
         f"{most_votes.accuracy:.1%}; {circuit.gates} grown gates {circuit.test:.2%}",
         meaning={
             Verdict.REPRODUCED: f"The larger configuration comes to {large.accuracy:.2%} in a tenth of its iterations, with "
-            f"{large.simplified:,} gates, the smaller stops at {small.accuracy:.1%}, and votes are the larger part of the cause: {votes}, "
-            f"everything else alike. Where exactly it stops, and at how many gates ({small.simplified:,} here), depends on "
+            f"{large.simplified:,} gates, the smaller stops at {small.accuracy:.1%}, and votes are the larger part of the "
+            f"cause: {votes}, everything else alike. Where exactly it stops, and at how many gates "
+            f"({small.simplified:,} here), depends on "
             "the window and depth of the kernels and on the images an iteration, which the article does not say. "
             f"{circuit.gates} gates that were grown reach {circuit.test:.2%}: how many gates digits need is a property of "
             "the search more than of the digits.",
