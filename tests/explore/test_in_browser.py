@@ -379,6 +379,14 @@ def test_the_keyboard_alone_draws_a_digit_and_moves_a_slider(page: Any) -> None:
     assert reachable
 
 
+CUT_OR_SMALL = """return [...document.querySelectorAll("svg text")].filter((text) => {
+    const own = text.getBoundingClientRect(), svg = text.ownerSVGElement, box = svg.getBoundingClientRect();
+    const pixels = parseFloat(getComputedStyle(text).fontSize) * box.width / svg.viewBox.baseVal.width;
+    return own.left < box.left - 1 || own.right > box.right + 1 || own.top < box.top - 1 || pixels < 10;
+}).map((text) => text.textContent)"""
+"""The letters of drawings that are cut off, or smaller than ten pixels."""
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [360, 1200])
 def test_it_fits_a_telephone_in_light_and_dark_with_contrast(page: Any, width: int, scheme: str) -> None:
@@ -390,6 +398,8 @@ def test_it_fits_a_telephone_in_light_and_dark_with_contrast(page: Any, width: i
         assert page.execute_script("return document.documentElement.scrollWidth") <= width
         ink, paper = page.execute_script("const s = getComputedStyle(document.body); return [s.color, s.backgroundColor]")
         assert contrast(ink, paper) > 7
+        page.execute_async_script("requestAnimationFrame(() => requestAnimationFrame(arguments[0]))")  # drawn for that width
+        assert page.execute_script(CUT_OR_SMALL) == []
     finally:
         page.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
         page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})

@@ -147,6 +147,8 @@ def format_value(value: Any) -> str:
         return f"{value:,}"
     if isinstance(value, float):
         return f"{value:,.0f}" if value.is_integer() and abs(value) < 1e15 else f"{value:.6g}"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {format_value(item)}" for key, item in value.items()) or "none"
     if isinstance(value, list | tuple):
         items = [format_value(item) for item in value]
         return ", ".join(items if len(items) <= 6 else [*items[:2], "...", items[-1]]) + (

@@ -262,9 +262,10 @@ function bytes(x) {
   return "";
 }
 
+const narrow = matchMedia("(max-width: 520px)");
 // Curves over x, linear or logarithmic axes, vertical marks.
 function lines({ series, xlog, ylog, marks = [], xname, yname, label }) {
-  const width = 560, height = 300, left = 62, right = 10, top = 10, bottom = 42;
+  const [width, height] = narrow.matches ? [300, 220] : [560, 300], right = 10, top = 22, bottom = 42;  // drawn at its size, so that letters stay legible
   const usable = (v, log) => Number.isFinite(v) && (!log || v > 1e-30);
   const points = series.flatMap((s) => s.points.filter(([x, y]) => usable(x, xlog) && usable(y, ylog)));
   const range = (values, log) => {
@@ -275,17 +276,19 @@ function lines({ series, xlog, ylog, marks = [], xname, yname, label }) {
   };
   const [x0, x1] = range(points.map((p) => p[0]), xlog), [y0, y1] = range(points.map((p) => p[1]), ylog);
   const part = (v, low, high, log) => (log ? Math.log(v / low) / Math.log(high / low) : (v - low) / (high - low));
+  const between = (low, high, log, step) => { const v = log ? low * (high / low) ** step : low + (high - low) * step; return Number.isInteger(low) && Number.isInteger(high) && high - low > 2 ? Math.round(v) : v; };
+  const steps = [0, 0.5, 1], xs = steps.map((step) => between(x0, x1, xlog, step)), ys = steps.map((step) => between(y0, y1, ylog, step));
+  const left = 12 + 7 * Math.max(...ys.map((y) => short(y).length));
   const px = (x) => left + part(x, x0, x1, xlog) * (width - left - right), py = (y) => height - bottom - part(y, y0, y1, ylog) * (height - top - bottom);
   const svg = element("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label });
   svg.append(element("line", { class: "axis", x1: left, x2: width - right, y1: height - bottom, y2: height - bottom }), element("line", { class: "axis", x1: left, x2: left, y1: top, y2: height - bottom }));
-  for (const step of [0, 0.5, 1]) {
-    const x = xlog ? x0 * (x1 / x0) ** step : x0 + (x1 - x0) * step, y = ylog ? y0 * (y1 / y0) ** step : y0 + (y1 - y0) * step;
-    svg.append(element("text", { x: px(x), y: height - bottom + 16, "text-anchor": step === 1 ? "end" : step ? "middle" : "start" }, short(x)));
-    svg.append(element("text", { x: left - 5, y: py(y) + 4, "text-anchor": "end" }, short(y)));
-  }
-  svg.append(element("text", { x: (left + width) / 2, y: height - 6, "text-anchor": "middle" }, xname), element("text", { x: left + 6, y: top + 12 }, yname));
+  steps.forEach((step, n) => {
+    svg.append(element("text", { x: px(xs[n]), y: height - bottom + 16, "text-anchor": step === 1 ? "end" : step ? "middle" : "start" }, short(xs[n])));
+    svg.append(element("text", { x: left - 5, y: py(ys[n]) + 4, "text-anchor": "end" }, short(ys[n])));
+  });
+  svg.append(element("text", { x: (left + width) / 2, y: height - 6, "text-anchor": "middle" }, xname), element("text", { x: left, y: top - 9 }, yname));
   for (const mark of marks) if (usable(mark.x ?? mark.y, mark.x == null ? ylog : xlog)) {
-    if (mark.x != null && mark.x >= x0 && mark.x <= x1) svg.append(element("line", { class: "mark", x1: px(mark.x), x2: px(mark.x), y1: top, y2: height - bottom }), element("text", { x: px(mark.x) + 3, y: top + 26 }, mark.name));
+    if (mark.x != null && mark.x >= x0 && mark.x <= x1) svg.append(element("line", { class: "mark", x1: px(mark.x), x2: px(mark.x), y1: top, y2: height - bottom }), element("text", { x: px(mark.x) + 3, y: top + 12 }, mark.name));
     if (mark.y != null && mark.y >= y0 && mark.y <= y1) svg.append(element("line", { class: "mark", x1: left, x2: width - right, y1: py(mark.y), y2: py(mark.y) }), element("text", { x: width - right, y: py(mark.y) - 4, "text-anchor": "end" }, mark.name));
   }
   series.forEach((s, number) => {
@@ -363,7 +366,7 @@ const panels = [
       const [low, high] = v.ramp, width = high !== low ? high - low : 0.001;
       const ramp = [{ name: "share interpolated", points: v.before.map((_, pair) => [pair, Math.min(Math.max((pair - low) / width, 0), 1)]), style: 3 }];
       return [element("p", {}, `${v.incomplete_before} of ${v.before.length} pairs never complete a turn in ${short(state.original)} tokens`
-          + (state.rule === "none" ? "." : `; with ${state.rule}, ${v.incomplete_after}. cos and sin are multiplied by ${short(v.factor)}.`)),
+          + (state.rule === "none" ? "." : `; with ${state.rule}, ${v.incomplete_after}; cos and sin are multiplied by ${short(v.factor)}.`)),
         element("div", { class: "charts" },
           figure("Tokens for one turn, by pair. Above the dashed line a pair never turns once in training.", lines({ series, ylog: true, xname: "pair", yname: "wavelength, tokens",
             marks: [{ y: state.original, name: "trained context" }, { y: state.length, name: "this row" }], label: "Wavelength by pair" }), key(series)),
@@ -546,7 +549,7 @@ let drawn = {};
 function show() {
   for (const { input, output, c } of Object.values(inputs)) if (c.kind !== "choice" && c.kind !== "flag") { output.textContent = short(state[c.id]); input.setAttribute("aria-valuetext", short(state[c.id])); }
   for (const panel of panels) {
-    const values = panel.values(), text = JSON.stringify([values, panel.controls.map((c) => state[c.id]), panel.id === "memory" ? select.value : "", panel.id === "circuit" ? state.pixel : ""]);
+    const values = panel.values(), text = JSON.stringify([values, panel.controls.map((c) => state[c.id]), panel.id === "memory" ? select.value : "", panel.id === "circuit" ? state.pixel : "", narrow.matches]);
     if (drawn[panel.id] === text) continue;
     drawn[panel.id] = text;
     const focused = document.activeElement?.dataset?.pixel;
@@ -623,6 +626,7 @@ circuit.addEventListener("keydown", (event) => {
   state.pixel = next; show();
 });
 
+narrow.addEventListener("change", show);  // a telephone that is turned
 // positions that run, where motion is welcome
 const still = matchMedia("(prefers-reduced-motion: reduce)");
 let timer = null;
