@@ -16,6 +16,7 @@ from ordinate.errors import ArgumentError, MissingExtraError, RefusedError, Unkn
 from ordinate.logic import FixedPoint, InputThresholds
 from ordinate.logic.chip import fpga
 from ordinate.logic.chip import fpga as fpga_tools
+from ordinate.logic.chip.chips import CHIPS
 from ordinate.logic.chip.netlist import MappedNetlist
 from ordinate.logic.export.verilog import verilog
 from ordinate.logic.export.verilog_bench import serial_wrapper
@@ -256,3 +257,10 @@ def test_votes_are_shifted_where_a_tree_would_not_fit() -> None:
     many = random_circuit(1, 64, 300, classes=10, votes=300)
     assert fpga.design(many).counting == "shifted"
     assert fpga.design(many).clocks_an_image == 8
+
+
+def test_a_clock_is_estimated_where_one_was_measured() -> None:
+    """Placements of 250 gates on an hx8k in docs/logic-circuits.md: 88, 136 and 156 MHz at 6.6, 3.8 and 2.8 levels."""
+    for levels, mhz in ((6.6, 88.1), (3.8, 135.9), (2.8, 156.4)):
+        assert CHIPS["hx8k"].estimated_mhz(levels) == pytest.approx(mhz, rel=0.06)
+    assert CHIPS["ecp5-25k"].estimated_mhz(3) is CHIPS["hx8k"].estimated_mhz(None) is None

@@ -110,7 +110,8 @@ class Chip:
         clock: the pin of the clock, where pins are fixed.
         pins: the others, in their order around the package; () leaves them to nextpnr.
         max_pins: user pins.
-        level_ns: time of a level of tables with its wires, from nextpnr's clocks of `bench/chips.py`: a rough estimate.
+        path_ns: (a, b): a path of n levels of tables takes about a + b n, fitted to nextpnr's clocks for circuits of some
+            hundred gates; None where none were placed for it.
     """
 
     name: str
@@ -122,17 +123,28 @@ class Chip:
     max_pins: int
     clock: int | None = None
     pins: tuple[int, ...] = ()
-    level_ns: float = 1.0
+    path_ns: tuple[float, float] | None = None
 
     @property
     def tools(self) -> Family:
         """Its family's."""
         return FAMILIES[self.family]
 
+    def estimated_mhz(self, levels: float | None) -> float | None:
+        """The clock to expect with so many levels of tables between registers; None where nothing is known.
+
+        >>> chip_named("hx8k").estimated_mhz(4) > chip_named("up5k").estimated_mhz(4) > chip_named("up5k").estimated_mhz(8)
+        True
+        """
+        if levels is None or self.path_ns is None:
+            return None
+        return 1000 / (self.path_ns[0] + self.path_ns[1] * levels)
+
 
 def _ice40(name: str, cells: int, package: str, max_pins: int, mhz: float = 12, *, pins: Sequence[int] = ()) -> Chip:
     options = (f"--{name}", "--package", package)
-    return Chip(name, "ice40", cells, f"{name}-{package}", options, mhz, max_pins, 35 if pins else None, tuple(pins))
+    ns = {"hx8k": (3.0, 1.2), "hx1k": (3.0, 1.2), "up5k": (7.0, 2.8)}.get(name)
+    return Chip(name, "ice40", cells, f"{name}-{package}", options, mhz, max_pins, 35 if pins else None, tuple(pins), ns)
 
 
 _UP5K = (2, 3, 4, 6, 9, 10, 11, 12, 13, 18, 19, 20, 21, 23, 25, 26, 27, 28, 31, 32, 34, 36, 37, 38, 42, 43, 44, 45, 46, 47, 48)

@@ -191,7 +191,7 @@ class FpgaReport:
         latency_clocks: from the last word to the class.
         module_latency: of them, in the circuit's module.
         stage_levels: of tables in the module's slowest stage, estimated; None for "shifted".
-        estimated_mhz: the clock that they let expect; compare with `max_mhz`, which counts wires and the serial front too.
+        estimated_mhz: the clock that they let expect, for chips of which that was fitted; compare with `max_mhz`, of nextpnr.
         images_per_second: at `max_mhz`, images one after the other.
         netlist_simulated: images that went through the pins of what synthesis plan.
         simulated: images that iverilog ran through the module, and how many of them through the serial front.
@@ -445,7 +445,7 @@ def build(
         latency_clocks=plan.latency_clocks,
         module_latency=plan.module_latency,
         stage_levels=plan.stage_levels,
-        estimated_mhz=1000 / (plan.stage_levels * plan.chip.level_ns) if plan.stage_levels else None,
+        estimated_mhz=plan.chip.estimated_mhz(plan.stage_levels),
         images_per_second=placed[1] * 1e6 / plan.clocks_an_image if placed else None,
         netlist_simulated=mapped,
         simulated=simulated,
