@@ -93,6 +93,33 @@ def test_an_edited_class_or_helper_is_another_cell(folder: Path) -> None:
     assert Cell.from_dict(json.loads(json.dumps(first.to_dict()))) == first
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "import helper_of_mine",
+        "from helper_of_mine import SLOPE",
+        "import importlib; importlib.import_module('helper_of_mine')",
+        "__import__('helper_of_mine')",
+        "import packed_helper.inner",
+        "from packed_helper import inner",
+        "from packed_helper.above import SLOPE",
+    ],
+)
+def test_however_a_helper_is_imported_it_is_part_of_the_source(line: str, folder: Path) -> None:
+    (folder / "packed_helper" / "deep").mkdir(parents=True)
+    for name in ("__init__", "inner", "deep/__init__"):
+        (folder / "packed_helper" / f"{name}.py").write_text("")
+    (folder / "packed_helper" / "above.py").write_text("from .deep.below import SLOPE\n")
+    (folder / "packed_helper" / "deep" / "below.py").write_text("from ..inner import __name__ as SLOPE\n")
+    (folder / "helper_of_mine.py").write_text("SLOPE = 0.5\n")
+    (folder / "own.py").write_text(f"{line}\n" + TEMPLATES["biases"])
+    before = source_digest("own.py:MyEncoding")
+    changed = "packed_helper/inner.py" if "packed" in line else "helper_of_mine.py"
+    (folder / changed).write_text("SLOPE = 0.25\n")
+    assert before
+    assert source_digest("own.py:MyEncoding") != before
+
+
 def test_what_has_no_source_is_run_again(folder: Path) -> None:
     (folder / "dynamic.py").write_text("exec('class Made:\\n    def rotate(self, x, positions): return x')\n")
     assert source_digest("dynamic.py:Made")  # the file that makes it is its source

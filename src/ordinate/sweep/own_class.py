@@ -187,14 +187,26 @@ def _with_imports(path: Path) -> set[Path]:
         if any(file.is_relative_to(folder) for folder in installed):
             continue
         for node in ast.walk(ast.parse(file.read_bytes())):
-            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-            if isinstance(node, ast.ImportFrom) and node.module:
-                names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-            elif isinstance(node, ast.ImportFrom):
-                names = [alias.name for alias in node.names]
-            for module in names:
-                origin = getattr(sys.modules.get(module), "__file__", None) or file.parent / f"{module.replace('.', '/')}.py"
-                candidate = Path(origin).resolve()
-                if candidate.suffix == ".py" and not any(candidate.is_relative_to(folder) for folder in installed):
-                    waiting.append(candidate)
+            for module, folder in _imported(node, file.parent):
+                beside = folder / module.replace(".", "/")
+                places = [getattr(sys.modules.get(module), "__file__", None), f"{beside}.py", beside / "__init__.py"]
+                for candidate in (Path(place).resolve() for place in places if place):
+                    if candidate.suffix == ".py" and not any(candidate.is_relative_to(folder) for folder in installed):
+                        waiting.append(candidate)
     return files
+
+
+def _imported(node: ast.AST, folder: Path) -> list[tuple[str, Path]]:
+    """The modules that a statement imports, or a call with a name written out, and the folder from which each is looked for."""
+    if isinstance(node, ast.Import):
+        return [(alias.name, folder) for alias in node.names]
+    if isinstance(node, ast.ImportFrom):
+        for _ in range(node.level - 1):
+            folder = folder.parent
+        inside = [f"{node.module}.{alias.name}" if node.module else alias.name for alias in node.names]
+        return [(name, folder) for name in ([node.module] if node.module else []) + inside]
+    if isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
+        called, name = node.func, node.args[0].value
+        if getattr(called, "attr", getattr(called, "id", "")) in ("import_module", "__import__") and isinstance(name, str):
+            return [(name.lstrip("."), folder)]
+    return []
