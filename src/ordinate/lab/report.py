@@ -169,5 +169,7 @@ def _inline(svg: str, prefix: str) -> str:
     head, tail = svg.split(">", 1)
     head = re.sub(r'\s(width|height)="[^"]*"', "", head)
     width = re.search(r'viewBox="0 0 ([\d.]+)', head)
-    scale = f' style="max-width:{float(width[1]) / _WIDEST:.0%}"' if width and float(width[1]) < _WIDEST else ""
+    part = min(1.0, float(width[1]) / _WIDEST) if width else 1.0
+    # on a narrow screen a chart is scrolled rather than shrunk: letters stay as large as in the widest one
+    scale = f' style="max-width:{part:.0%};min-width:{36 * part:.1f}rem"' if part < 1 else ""
     return f'{head}{scale} aria-hidden="true" focusable="false">{tail}'  # the figure itself carries the text alternative

@@ -145,7 +145,8 @@ def multiply_add(bits: int) -> Circuit:
                 carry = gate(14, carry, gate(8, half, ones[1]))
                 half = gate(6, half, ones[1])
             total[column] = half
-    return Circuit(4 * bits, tables, *zip(*reads, strict=True), votes=[([signal], [1]) for signal in total])
+    votes = [([signal], [1]) for signal in total]
+    return Circuit(4 * bits, tables, [a for a, _ in reads], [b for _, b in reads], votes=votes)
 
 
 def _unit(bits: int) -> Unit:
