@@ -82,7 +82,9 @@ def measure_cost(before: Rotation, after: Rotation, length: int) -> Cost | None:
     if old is None or new is None or len(old) != len(new) or None in factors[0] or None in factors[1]:
         return None
     divisors = [x / y if y else 1.0 for x, y in zip(old, new, strict=True)]
-    scores = [cos_sin**2 * softmax for cos_sin, softmax in factors if cos_sin is not None and softmax is not None]
+    scores = [cos_sin * cos_sin * softmax for cos_sin, softmax in factors if cos_sin is not None and softmax is not None]
+    if not all(math.isfinite(score) and score > 0 for score in scores):
+        return None
     return Cost(
         length,
         len(old),

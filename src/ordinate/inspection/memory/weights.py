@@ -149,7 +149,11 @@ def split_places(weights: Weights, gpu_layers: int, cpu_moe: int) -> Places:
     for name, size in weights.tensors.items():
         group, layer = _group_of(name), _layer_of(name)
         if layer is None:
-            host = first > count or group == "embedding" or re.match(r"per_layer_token_embd|position_embd|token_types", name)
+            host = (
+                first > count
+                or group == "embedding"
+                or name.startswith(("per_layer_token_embd", "position_embd", "token_types"))
+            )
         else:
             host = layer < first or (group == "experts" and layer < cpu_moe)
         sizes["CPU" if host else "GPU"] += size
