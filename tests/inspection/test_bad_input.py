@@ -222,3 +222,27 @@ def test_numbers_past_every_scale_are_answered_not_raised() -> None:
         json.dumps(inspection.to_dict(), allow_nan=False)
         with contextlib.suppress(OrdinateError):
             json.dumps(extend(document, inspection, 10**6).to_dict(), allow_nan=False)
+
+
+LONG = "x" * 500
+"""No word of a file makes a message run on."""
+BENT: list[Any] = [LONG, -1, 0, 1e300, [1.0] * 200, {LONG: 1}, True]
+
+
+@pytest.mark.parametrize("config", SYNTHETIC)
+def test_no_message_is_longer_than_a_few_lines(config: dict[str, Any]) -> None:
+    scaling = config.get("rope_scaling") or config.get("rope_parameters") or {}
+    changed = [{**config, key: value} for key in ("model_type", "hidden_size", "rope_theta") for value in BENT]
+    changed += [{**config, "rope_scaling": {**scaling, key: value}} for key in scaling for value in BENT]
+    for each in changed:
+        texts: list[str] = []
+        document = Document("config.json", None, config=each, text=json.dumps(each))
+        try:
+            read = inspect_document(document)
+            texts += [text for finding in read.findings for text in (finding.message, finding.hint)]
+            for method in (None, "longrope"):
+                plan = extend(document, read, 10**6, method=method)  # type: ignore[arg-type]
+                texts += [*plan.proof, *(option.why for option in plan.assessment.options)]
+        except OrdinateError as error:
+            texts.append(str(error))
+        assert [text for text in texts if len(text) > 340] == []

@@ -8,6 +8,7 @@ they are computed on demand by `ordinate.frequencies`, the arithmetic that the m
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -76,7 +77,16 @@ class Value:
 
 def unknown(reason: str) -> Value:
     """The value that says that there is none, and why."""
-    return Value(None, "unknown", reason)
+    return Value(None, "unknown", shortened(reason))
+
+
+LONGEST_WORD, LONGEST_TEXT = 60, 300
+
+
+def shortened(text: str) -> str:
+    """A message in which no word of a file runs on, and that ends after 300 characters."""
+    text = re.sub(rf"\S{{{LONGEST_WORD + 1},}}", lambda word: f"{word[0][: LONGEST_WORD - 20]}...{word[0][-10:]}", text)
+    return text if len(text) <= LONGEST_TEXT else f"{text[: LONGEST_TEXT - 3]}..."
 
 
 def plain(value: Any) -> Any:
@@ -503,6 +513,10 @@ class Finding:
     message: str
     evidence: Mapping[str, Any]
     hint: str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "message", shortened(self.message))
+        object.__setattr__(self, "hint", shortened(self.hint))
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON types."""

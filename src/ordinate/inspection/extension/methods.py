@@ -18,7 +18,7 @@ from ordinate.errors import OrdinateError
 from ordinate.frequencies import DynamicNTK, Linear, Llama3, Scaling, YaRN
 from ordinate.inspection.records import LayerKind, Part, Rotation
 
-__all__ = ["METHODS", "TUNING", "Assessment", "Method", "Option", "assess", "far_layers"]
+__all__ = ["METHODS", "TUNING", "Assessment", "Method", "Option", "assess", "far_layers", "shown_base"]
 
 Method = Literal["linear", "ntk", "dynamic", "yarn", "longrope", "drop"]
 METHODS: tuple[Method, ...] = ("yarn", "linear", "ntk", "dynamic", "longrope", "drop")
@@ -245,9 +245,9 @@ def _two_readings(rotation: Rotation, part: Part) -> str:
         return ""
     smaller = round(claimed / scaling.factor)
     return (
-        f"its YaRN (factor {scaling.factor:g}) states no original context, and there are two readings: transformers takes the"
-        f" claimed {claimed:,}, so it reaches {round(scaling.factor * claimed):,}; if the claim already is factor x original,"
-        f" the original is {smaller:,} and it reaches {claimed:,}. Say which with --trained {claimed} or --trained {smaller}"
+        f"its YaRN (factor {scaling.factor:g}) states no original context. Two readings: the claimed {claimed:,}, as"
+        f" transformers takes it (reach {round(scaling.factor * claimed):,}), or {smaller:,}, if the claim is factor x original."
+        f" Say which: --trained {claimed} or --trained {smaller}"
     )
 
 
@@ -325,6 +325,11 @@ def _linear(rotation: Rotation, length: int, start: int) -> Option:
     return Option("linear", "possible", why, Linear(length / start))
 
 
+def shown_base(base: float) -> str:
+    """A base as a number with separators, or by its power of ten where it is huge."""
+    return f"{base:,.0f}" if base < 1e12 else f"{base:g}"
+
+
 def _larger_base(rotation: Rotation, length: int, reach: int) -> Option:
     """The base that divides the slowest turning pair's frequency by length / reach and leaves the fastest."""
     present, rule = rotation.scaling, rotation.rule.value
@@ -340,7 +345,8 @@ def _larger_base(rotation: Rotation, length: int, reach: int) -> Option:
     dim = rotation.schedule_dim or 0
     base = rotation.base.value * (length / reach) ** (dim / (2 * slowest))
     kept = "" if _plain(rotation) else f", on top of its {rule} scaling, which stays as trained"
-    why = f"a base of {base:,.0f} instead of {rotation.base.value:,.0f}: every program can say it{kept}; best for small factors"
+    bases = f"a base of {shown_base(base)} instead of {shown_base(rotation.base.value)}"
+    why = f"{bases}: every program can say it{kept}; best for small factors"
     return Option("ntk", "possible", why, present, base)
 
 

@@ -27,7 +27,7 @@ from ordinate.inspection.extension.dialects import (
     vllm,
 )
 from ordinate.inspection.extension.editing import apply
-from ordinate.inspection.extension.methods import Assessment, Method, Option, assess, far_layers
+from ordinate.inspection.extension.methods import Assessment, Method, Option, assess, far_layers, shown_base
 from ordinate.inspection.files import Document, parse_config
 from ordinate.inspection.inspect import inspect_config
 from ordinate.inspection.records import Inspection, LayerKind, Rotation
@@ -297,7 +297,7 @@ def _prove(text: str, before: Inspection, option: Option | None, length: int) ->
             proof.append(f"{new.name}: frequencies as meant ({f'to {off:.0e}' if off else 'exactly'})")
         else:
             proof.append(f"{new.name}: {'scaled too, as this family scales all its layers' if moved else 'unchanged'}")
-        base = f"{new.rotation.base.value:,.0f}" if new.rotation.base.known else "unknown"
+        base = shown_base(new.rotation.base.value) if new.rotation.base.known else "unknown"
         proof[-1] += f"; base {base}, {new.rotation.rotary_dim.value} channels turn"
         if new.rotation.sections is not None:
             proof[-1] += f", sections {new.rotation.sections.value}"
