@@ -246,7 +246,7 @@ def _two_readings(rotation: Rotation, part: Part) -> str:
     smaller = round(claimed / scaling.factor)
     return (
         f"its YaRN (factor {scaling.factor:g}) states no original context. Two readings: the claimed {claimed:,}, as"
-        f" transformers takes it (reach {round(scaling.factor * claimed):,}), or {smaller:,}, if the claim is factor x original."
+        f" transformers takes it (reach {round(scaling.factor * claimed):,}), or {smaller:,}, if the claim is factor x that."
         f" Say which: --trained {claimed} or --trained {smaller}"
     )
 

@@ -197,7 +197,7 @@ DECODERS: dict[str, Family] = {
         (
             Stack(
                 (_unless_alibi, alibi(before_scaling=True, when=lambda group: bool(group.section.flag("alibi").value))),
-                attention=multi_head(kv_rule=_falcon_groups, head_dim=()),
+                attention=multi_head(kv_rule=_falcon_groups, kv_heads=("num_kv_heads", "n_head_kv"), head_dim=()),
                 causal=True,
             ),
         )

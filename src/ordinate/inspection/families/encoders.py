@@ -180,7 +180,9 @@ ENCODERS: dict[str, Family] = {
         "gpt2 gpt-sw3 openai-gpt imagegpt decision_transformer",
         encoder(learned("n_positions", "n_ctx", "max_position_embeddings"), causal=True),
     ),
-    "gpt_bigcode": encoder(learned("n_positions"), causal=True, attention=multi_head(kv_rule=_as_groups("multi_query", True))),
+    "gpt_bigcode": encoder(
+        learned("n_positions"), causal=True, attention=multi_head(kv_heads=(), kv_rule=_as_groups("multi_query", True))
+    ),
     "gpt_neo": encoder(learned(*ROWS), causal=True, pattern=nested, window=("window_size",)),
     **_alike("opt biogpt", encoder(learned(*ROWS, extra=2, skipped=2), causal=True)),
     "xglm": encoder(

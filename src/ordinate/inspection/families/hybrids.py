@@ -6,7 +6,7 @@ Their attention layers rotate, or need not: a recurrence tells order by itself. 
 from __future__ import annotations
 
 from ordinate.inspection.families.decoders import HALF, NOTHING, decoder, only_windowed, unless_nulled
-from ordinate.inspection.reader.heads import heads_by_window
+from ordinate.inspection.reader.heads import heads_by_window, multi_head
 from ordinate.inspection.reader.layer_kinds import at_indices, by_index, by_letters, every, periodic
 from ordinate.inspection.reader.rotary import RotaryRule, rope
 from ordinate.inspection.reader.row_types import Family, LayerGroup
@@ -23,7 +23,7 @@ from ordinate.inspection.reader.states import (
     short_convolution,
 )
 from ordinate.inspection.reader.temperatures import inkling_temperature
-from ordinate.inspection.records import Encoding, Value
+from ordinate.inspection.records import Attention, Encoding, Value
 
 __all__ = ["HYBRIDS"]
 
@@ -47,6 +47,14 @@ def _lara(index: int, count: int) -> str:
 
 def _lfm3(index: int, count: int) -> str:
     return FULL if index % 4 == 2 else SLIDING if index % 4 == 0 and index > 0 else "conv"
+
+
+def _double_heads(section: Section, kind: str, hidden_size: Value) -> Attention:
+    """Zamba's shared blocks attend over the stream and the embeddings side by side: twice the width."""
+    width = hidden_size
+    if hidden_size.known:
+        width = Value(2 * hidden_size.value, "derived", f"2 x {hidden_size.value}, stream and embeddings")
+    return multi_head()(section, kind, width)
 
 
 def _zamba(section: Section, count: int) -> list[str]:
@@ -130,11 +138,13 @@ HYBRIDS: dict[str, Family] = {
         pattern=every((), 3, often=LINEAR, seldom=SLIDING),
         state=recurrent_gemma,
     ),
-    "zamba2": decoder(rope(HALF, rotates=_memory_rope), pattern=by_index(lambda index, count: "hybrid"), state=mamba2),
+    "zamba2": decoder(
+        rope(HALF, rotates=_memory_rope), pattern=by_index(lambda index, count: "hybrid"), attention=_double_heads, state=mamba2
+    ),
     "zaya": decoder(rope(HALF), pattern=by_index(lambda index, count: "hybrid"), state=compressed_convolution),
     "jamba": decoder(NOTHING, pattern=periodic("attn_layer_period", "attn_layer_offset"), state=mamba),
     "nemotron_h": decoder(NOTHING, pattern=by_letters("hybrid_override_pattern", LETTERS, "mlp"), state=mamba2),
-    "zamba": decoder(NOTHING, pattern=_zamba, state=mamba),
+    "zamba": decoder(NOTHING, pattern=_zamba, attention=_double_heads, state=mamba),
     **_alike("mamba falcon_mamba", decoder(NOTHING, pattern=by_index(lambda i, n: LINEAR), claimed=(), state=mamba)),
     "mamba2": decoder(NOTHING, pattern=by_index(lambda i, n: LINEAR), claimed=(), state=mamba2),
     "rwkv": decoder(NOTHING, pattern=by_index(lambda i, n: LINEAR), claimed=(), state=rwkv),
