@@ -133,6 +133,29 @@ def _dots_indexed(section: Section, kinds: list[str]) -> list[str]:
     return ["indexed_attention" if indexed and kind == "full_attention" else kind for kind in kinds]
 
 
+EVERY_FOURTH = {"index_topk_freq": 4, "index_skip_topk_offset": 2}
+"""Hunyuan 4 where no list says more: layers 0, 1, 5, 9 ... have an indexer."""
+
+
+def _own_indexer(section: Section, kind: str, hidden_size: Value) -> Attention:
+    return latent(indexer=kind.startswith("indexed"))(section, kind, hidden_size)
+
+
+def _borrowed_indexers(section: Section, kinds: list[str]) -> list[str]:
+    """Layers that reuse what an earlier layer's indexer chose have none, and so no cache for it (GLM 5.2, Hunyuan 4)."""
+    listed = section.raw.get("indexer_types") or section.raw.get("index_topk_pattern")
+    if isinstance(listed, str | list) and len(listed) >= len(kinds):
+        own = [each in ("full", "F") for each in listed]
+    else:
+        period = max(section.integer("index_topk_freq", least=0).value or 1, 1)
+        skipped = section.integer("index_skip_topk_offset", least=0).value
+        skipped = 2 if skipped is None else skipped
+        own = [max(index - skipped + 1, 0) % period == 0 for index in range(len(kinds))]
+    return [
+        "sparse_attention" if kind == "indexed_attention" and not has else kind for kind, has in zip(kinds, own, strict=False)
+    ]
+
+
 def _alike(names: str, family: Family) -> dict[str, Family]:
     return dict.fromkeys(names.split(), family)
 
@@ -141,9 +164,17 @@ LATENT: dict[str, Family] = {
     **_alike("deepseek_v2 longcat_flash", decoder(rope(PAIRS), attention=latent())),
     "mistral4": decoder(rope(FLAGGED), attention=latent(), temperature=ministral_temperature),
     **_alike("deepseek_v3 glm4_moe_lite youtu axk1 sarvam_mla kimi_k2", decoder(rope(FLAGGED), attention=latent())),
-    **_alike("deepseek_v32 glm_moe_dsa axk2", decoder(rope(PAIRS), attention=latent(indexer=True), pattern=INDEXED)),
-    "hy_v4": decoder(rope(HALF), attention=latent(indexer=True), pattern=INDEXED),
-    "hy_v4_vl_text": decoder(rope(replace(PAIRS, arrangement="interleaved")), attention=latent(indexer=True), pattern=INDEXED),
+    **_alike("deepseek_v32 axk2", decoder(rope(PAIRS), attention=latent(indexer=True), pattern=INDEXED)),
+    "glm_moe_dsa": decoder(rope(PAIRS), attention=_own_indexer, pattern=INDEXED, mark=_borrowed_indexers),
+    "hy_v4": replace(
+        decoder(rope(HALF), attention=_own_indexer, pattern=INDEXED, mark=_borrowed_indexers), defaults=EVERY_FOURTH
+    ),
+    "hy_v4_vl_text": replace(
+        decoder(
+            rope(replace(PAIRS, arrangement="interleaved")), attention=_own_indexer, pattern=INDEXED, mark=_borrowed_indexers
+        ),
+        defaults=EVERY_FOURTH,
+    ),
     "minicpm3": decoder(rope(HALF), attention=latent()),
     "bailing_hybrid": decoder(
         rope(PAIRS),
