@@ -153,7 +153,9 @@ def learned_kernels(
         chosen.append(int(np.argmax(gain)))
         added = features[chosen[-1]][0]
         similar += added @ added.T
-        left = _RIDGE * np.linalg.solve(similar, targets)  # the residual of ridge regression in its dual form
+        left = (_RIDGE * np.linalg.solve(similar, targets)).astype(
+            np.float32
+        )  # the residual of ridge regression in its dual form
     return PooledKernels((height, width), tuple(tried[number] for number in chosen))
 
 

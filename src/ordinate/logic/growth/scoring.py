@@ -72,8 +72,8 @@ def best_pairs(
     residuals = residuals - residuals.mean(1, keepdim=True)
     if thinned > 1:  # as whole numbers, whose sums are exact in float32 and so in any order
         residuals = (residuals * (2**24 // residuals.shape[1] / residuals.abs().max().clamp_min(1e-30))).round()
-    thin = [part[:, ::thinned].contiguous() for part in (x_rows, x_columns, residuals)]
-    gain = _gains(*thin, votes)
+    some_rows, some_columns, some = (part[:, ::thinned].contiguous() for part in (x_rows, x_columns, residuals))
+    gain = _gains(some_rows, some_columns, some, votes)
     gain[:, torch.from_numpy(rows[:, None] == columns[None, :])] = -1.0
     shortlist = 4 * wanted + 16
     order = gain.flatten().topk(min(gain.numel(), shortlist * (1 if thinned == 1 else _SHORTLISTED))).indices
@@ -83,8 +83,8 @@ def best_pairs(
         best = _gains_of(x_rows, x_columns, residuals, votes, forms, row, column)
         order = best.topk(min(len(best), shortlist)).indices
         best, forms, row, column = best[order], forms[order], row[order], column[order]
-    tables, row, column = torch.tensor(_FORMS)[forms].numpy(), row.numpy(), column.numpy()
-    return _varied(tables, rows[row], columns[column], best.numpy(), wanted)
+    tables = torch.tensor(_FORMS)[forms].numpy()
+    return _varied(tables, rows[row.numpy()], columns[column.numpy()], best.numpy(), wanted)
 
 
 _SHORTLISTED = 3

@@ -408,4 +408,4 @@ def _compiled_round() -> Callable[[IntArray, IntArray, IntArray, IntArray], None
             if not (conflict[first] or conflict[second]):
                 ends[first], ends[second] = proposed[first], proposed[second]
 
-    return carry_out  # type: ignore[no-any-return]
+    return carry_out

@@ -197,7 +197,8 @@ def _edges(
     missing = [column for column in columns if column not in column_names(path)]
     if missing:
         raise DataError(str(path), expected=f"the column {missing[0]}", got=f"columns {', '.join(column_names(path))}")
-    by_row, columns_read = None, columns
+    by_row = None
+    columns_read: tuple[str, ...] = columns
     if signed and not any(name in table for name in TRANSMITTERS):
         by_row = _signs_by_row(path, others)
         columns_read = (*columns, *by_row[0])

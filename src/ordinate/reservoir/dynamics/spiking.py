@@ -38,7 +38,7 @@ class LeakyIntegrateAndFire:
         threshold: of v, above rest; currents have its unit (a resistance of 1).
         reset: v after a spike.
         refractory_ms: how long after a spike v stays at reset.
-        bias: a current into every neuron.
+        bias: a current into every neuron, one number or [N].
         record: "trace" (r) or "spikes" (s): what `activity` holds.
 
     Raises:
@@ -61,7 +61,7 @@ class LeakyIntegrateAndFire:
     threshold: float = 1.0
     reset: float = 0.0
     refractory_ms: float = 2.0
-    bias: float = 0.0
+    bias: float | Array = 0.0
     record: str = "trace"
 
     def __post_init__(self) -> None:
