@@ -53,6 +53,24 @@ def test_names_of_the_top_level_are_those_of_the_packages_and_typed():
         _ = ordinate.Rotery
 
 
+def test_every_exported_name_has_an_example():
+    """Of the top level and of the packages that users import from; a class may have it in one of its methods."""
+    packages = ["position", "attention", "inspection", "verify", "reservoir", "logic", "lab", "sweep"]
+    homes = {name: f"ordinate.{home}" for name, home in ordinate._HOMES.items()}
+    exported = [(home, name) for name, home in homes.items()]
+    for package in (importlib.import_module(f"ordinate.{name}") for name in packages):
+        exported += [(package.__name__, name) for name in getattr(package, "__all__", [])]
+    bare = set()
+    for home, name in exported:
+        thing = getattr(importlib.import_module(home), name)
+        members = vars(thing).values() if isinstance(thing, type) else ()
+        if isinstance(thing, type) or (callable(thing) and hasattr(thing, "__code__")):
+            texts = [thing.__doc__, *(getattr(member, "__doc__", None) for member in members)]
+            if not any(">>>" in str(text) for text in texts):
+                bare.add(f"{home}.{name}")
+    assert bare == set()
+
+
 @pytest.mark.parametrize("use", ["dir(ordinate)", "ordinate.inspect_config", "hasattr(ordinate, 'nothing')", "ordinate.YaRN"])
 def test_a_name_of_the_top_level_brings_in_no_more_than_it_needs(use):
     assert run("-c", f"import ordinate, sys; {use}; print('torch' in sys.modules)").stdout == "False\n"

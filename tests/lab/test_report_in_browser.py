@@ -134,6 +134,9 @@ def test_the_page_never_scrolls_sideways(page: Any, width: int) -> None:
         "Emulation.setDeviceMetricsOverride", {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
     )
     assert page.execute_script("return document.documentElement.scrollWidth") <= width
+    charts = "[...document.querySelectorAll('figure:not(.animation) .chart svg')]"
+    scales = page.execute_script(f"return {charts}.map((one) => one.getBoundingClientRect().width / one.viewBox.baseVal.width)")
+    assert min(scales) > 0.9  # letters keep their size; a wide chart scrolls within its frame
 
 
 def test_the_filter_leaves_one_verdict_and_a_link_brings_all_back(page: Any, finished_report: Path) -> None:

@@ -63,6 +63,16 @@ def inspect_gguf(source: str | os.PathLike[str]) -> Inspection:
     Raises:
         DataError: not GGUF, or damaged.
         MissingDataError: not there, or no right to read it.
+
+    >>> import struct, tempfile
+    >>> words = [struct.pack("<Q", len(word)) + word for word in (b"general.architecture", b"llama")]
+    >>> header = b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + words[0] + struct.pack("<I", 8) + words[1]
+    >>> with tempfile.NamedTemporaryFile(suffix=".gguf") as file:
+    ...     _ = file.write(header)
+    ...     file.flush()
+    ...     inspection = inspect_gguf(file.name)
+    >>> inspection.kind
+    'rope'
     """
     document = read_document(source)
     if document.header is None:

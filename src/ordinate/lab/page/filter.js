@@ -16,7 +16,7 @@
     for (const heading of document.querySelectorAll("h2[data-article]")) {
       heading.hidden = !document.querySelector(`section[data-article="${heading.dataset.article}"]:not([hidden])`);
     }
-    output.textContent = left === total ? `${total} claims` : `${left} of ${total} claims`;
+    output.textContent = left === total ? `${total} ${total === 1 ? "claim" : "claims"}` : `${left} of ${total} claims`;
   };
   const reveal = () => {
     const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
