@@ -15,10 +15,16 @@ from torch import Tensor, nn
 from torch.nn.functional import linear, normalize, silu
 
 from ordinate.arguments import check_integer
-from ordinate.errors import ArgumentError, ShapeError
 from ordinate.frequencies import check_base, inverse_frequencies
 from ordinate.position.base import PositionEncoding, full_precision
-from ordinate.position.bias.content import OrderedKeys, check_content, grouped_product, usual_scale
+from ordinate.position.bias.content import (
+    OrderedKeys,
+    check_content,
+    check_key_heads,
+    grouped_product,
+    key_value_heads,
+    usual_scale,
+)
 from ordinate.position.rotary.rotation import Layout, check_head, check_layout, rotate_pairs
 
 __all__ = ["RePo", "SelectiveRotary"]
@@ -31,18 +37,12 @@ class KeyAngles(PositionEncoding, ABC):
 
     def __init__(self, num_heads: int, head_dim: int, layout: Layout, num_key_value_heads: int | None, base: float) -> None:
         super().__init__()
-        check_integer("num_heads", num_heads, minimum=1)
         check_head(head_dim, None)
         check_layout(layout)
         check_base(base)
         self.num_heads, self.head_dim, self.layout, self.base = num_heads, head_dim, layout, base
         self._frequencies = inverse_frequencies(head_dim, base)
-        self.num_key_value_heads = num_heads if num_key_value_heads is None else num_key_value_heads
-        check_integer("num_key_value_heads", self.num_key_value_heads, minimum=1)
-        if num_heads % self.num_key_value_heads:
-            raise ArgumentError(
-                "num_key_value_heads", expected=f"a number that divides the {num_heads} query heads", got=num_key_value_heads
-            )
+        self.num_key_value_heads = key_value_heads(num_heads, head_dim, num_key_value_heads)
 
     def reset_parameters(self) -> None:
         """Draw the projections anew, as `nn.Linear` does."""
@@ -94,8 +94,7 @@ class KeyAngles(PositionEncoding, ABC):
         """
         wide, keys = check_content(query, key, query_positions, key_positions, num_heads=self.num_heads, head_dim=self.head_dim)
         assert keys is not None
-        if keys.shape[1] != self.num_key_value_heads:
-            raise ShapeError("key", expected=f"{self.num_key_value_heads} key-value heads", got=f"{keys.shape[1]}")
+        check_key_heads(keys, self.num_key_value_heads)
         ordered = OrderedKeys.of(keys, query_positions, key_positions, visible)
         angles = self.angles(ordered.keys, ordered.seen)
         if keys.shape[2] == 0:

@@ -12,9 +12,8 @@ from torch import Tensor, nn
 from torch.nn.functional import linear, normalize
 
 from ordinate.arguments import check_integer
-from ordinate.errors import ArgumentError, ShapeError
 from ordinate.position.base import PositionEncoding, full_precision, under_transform, values_at_hand
-from ordinate.position.bias.content import OrderedKeys, check_content, usual_scale
+from ordinate.position.bias.content import OrderedKeys, check_content, check_key_heads, key_value_heads, usual_scale
 
 __all__ = ["PaTH", "path_scores", "path_scores_by_products"]
 
@@ -58,15 +57,8 @@ class PaTH(PositionEncoding):
 
     def __init__(self, num_heads: int, head_dim: int, *, num_key_value_heads: int | None = None, rank: int | None = 32) -> None:
         super().__init__()
-        check_integer("num_heads", num_heads, minimum=1)
-        check_integer("head_dim", head_dim, minimum=1)
         self.num_heads, self.head_dim, self.rank = num_heads, head_dim, rank
-        self.num_key_value_heads = num_heads if num_key_value_heads is None else num_key_value_heads
-        check_integer("num_key_value_heads", self.num_key_value_heads, minimum=1)
-        if num_heads % self.num_key_value_heads:
-            raise ArgumentError(
-                "num_key_value_heads", expected=f"a number that divides the {num_heads} query heads", got=num_key_value_heads
-            )
+        self.num_key_value_heads = key_value_heads(num_heads, head_dim, num_key_value_heads)
         width = self.num_key_value_heads * head_dim
         if rank is not None:
             check_integer("rank", rank, minimum=1)
@@ -81,8 +73,7 @@ class PaTH(PositionEncoding):
 
     def matrices(self, key: Tensor) -> tuple[Tensor, Tensor]:
         """w [B, G, S, D], of length 1, and b [B, G, S], from 0 to 2, of the tokens of `key` [B, G, S, D]; float32 or wider."""
-        if key.shape[1] != self.num_key_value_heads:
-            raise ShapeError("key", expected=f"{self.num_key_value_heads} key-value heads", got=f"{key.shape[1]}")
+        check_key_heads(key, self.num_key_value_heads)
         wide = torch.promote_types(key.dtype, torch.float32)
         beside = key.to(wide).transpose(1, 2).flatten(-2)
         directions = beside if self.rank is None else linear(beside, self.narrow.weight.to(wide))

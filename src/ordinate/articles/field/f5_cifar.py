@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import nn
 
@@ -83,7 +84,7 @@ def colour_images(published: Published, *, seed: int = 0, full: bool = False) ->
     kept = max(1, len(order) // 10)  # chooses the epoch, and is not learned from
     levels = np.quantile(table.x[order[kept:]].astype(np.float32), np.arange(1, _BITS + 1) / (_BITS + 1))
 
-    def bits(part: Images, rows: Sequence[int] | slice) -> tuple[torch.Tensor, torch.Tensor]:
+    def bits(part: Images, rows: npt.NDArray[np.int64] | slice) -> tuple[torch.Tensor, torch.Tensor]:
         pixels = torch.from_numpy(part.x[rows]).view(-1, 1, 3, 32, 32)
         above = pixels > torch.tensor(levels).view(-1, 1, 1, 1)
         return above.flatten(1, 2), torch.from_numpy(np.searchsorted(classes, part.y[rows]))

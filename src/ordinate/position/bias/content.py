@@ -16,7 +16,8 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from ordinate.errors import ArgumentError, RefusedError
+from ordinate.arguments import check_integer
+from ordinate.errors import ArgumentError, RefusedError, ShapeError
 from ordinate.position.base import under_transform, values_at_hand
 from ordinate.position.bias.distance import distances
 from ordinate.position.bias.skew import distance_range, products, share_one_offset, skewed_scores
@@ -27,8 +28,10 @@ __all__ = [
     "OrderedKeys",
     "Way",
     "check_content",
+    "check_key_heads",
     "check_way",
     "grouped_product",
+    "key_value_heads",
     "scores_by_row",
     "takes_skew",
     "usual_scale",
@@ -85,6 +88,28 @@ def check_content(
     else:
         check_positions("key_positions", key_positions, batch=sizes["B"], continuous=continuous)
     return query.to(torch.promote_types(query.dtype, torch.float32)), keys
+
+
+def key_value_heads(num_heads: int, head_dim: int, given: int | None) -> int:
+    """Heads G of the keys, H where None is `given`.
+
+    Raises:
+        ArgumentError: sizes below 1, heads that do not divide.
+    """
+    check_integer("num_heads", num_heads, minimum=1)
+    check_integer("head_dim", head_dim, minimum=1)
+    if given is None:
+        return num_heads
+    check_integer("num_key_value_heads", given, minimum=1)
+    if num_heads % given:
+        raise ArgumentError("num_key_value_heads", expected=f"a number that divides the {num_heads} query heads", got=given)
+    return given
+
+
+def check_key_heads(key: Tensor, heads: int) -> None:
+    """Raise `ShapeError` unless key [B, G, S, D] has so many heads."""
+    if key.shape[1] != heads:
+        raise ShapeError("key", expected=f"{heads} key-value heads", got=f"{key.shape[1]}")
 
 
 def usual_scale(query: Tensor) -> float:

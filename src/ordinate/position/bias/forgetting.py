@@ -10,10 +10,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear, logsigmoid
 
-from ordinate.arguments import check_integer
-from ordinate.errors import ArgumentError, ShapeError
+from ordinate.errors import ArgumentError
 from ordinate.position.base import ScoreBias, full_precision
-from ordinate.position.bias.content import check_content
+from ordinate.position.bias.content import check_content, check_key_heads, key_value_heads
 from ordinate.position.bias.contextual import counted_from_behind
 from ordinate.position.bias.distance import distances
 
@@ -58,15 +57,8 @@ class ForgetGates(ScoreBias):
 
     def __init__(self, num_heads: int, head_dim: int, *, num_key_value_heads: int | None = None) -> None:
         super().__init__()
-        check_integer("num_heads", num_heads, minimum=1)
-        check_integer("head_dim", head_dim, minimum=1)
         self.num_heads, self.head_dim = num_heads, head_dim
-        self.num_key_value_heads = num_heads if num_key_value_heads is None else num_key_value_heads
-        check_integer("num_key_value_heads", self.num_key_value_heads, minimum=1)
-        if num_heads % self.num_key_value_heads:
-            raise ArgumentError(
-                "num_key_value_heads", expected=f"a number that divides the {num_heads} query heads", got=num_key_value_heads
-            )
+        self.num_key_value_heads = key_value_heads(num_heads, head_dim, num_key_value_heads)
         self.projection = nn.Linear(self.num_key_value_heads * head_dim, num_heads)
         self.reset_parameters()
 
@@ -77,8 +69,7 @@ class ForgetGates(ScoreBias):
 
     def log_gates(self, key: Tensor) -> Tensor:
         """log f of the tokens of `key` [B, G, S, D]: [B, H, S], 0 or less, float32 or wider."""
-        if key.shape[1] != self.num_key_value_heads:
-            raise ShapeError("key", expected=f"{self.num_key_value_heads} key-value heads", got=f"{key.shape[1]}")
+        check_key_heads(key, self.num_key_value_heads)
         wide = torch.promote_types(key.dtype, torch.float32)
         beside = key.to(wide).transpose(1, 2).flatten(-2)
         return logsigmoid(linear(beside, self.projection.weight.to(wide), self.projection.bias.to(wide))).transpose(1, 2)
