@@ -10,7 +10,7 @@ is not in the counts.
     python bench/logic_luts.py                    # three seeds of each size
     python bench/logic_luts.py --quick            # one seed, the small sizes
     python bench/logic_luts.py --figure luts.svg  # accuracy against tables of six inputs
-    python bench/logic_luts.py --data ../shared/data/mnist --sizes 2 --epochs 4 --figure luts.svg
+    python bench/logic_luts.py --data ../shared/data/mnist --sizes 2 --epochs 4 --rows luts.json --figure luts.svg
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 
+from ordinate.atomic_io import atomic_write
 from ordinate.data import digits
 from ordinate.lab.machine import machine
 from ordinate.logic import (
@@ -107,15 +108,21 @@ def main() -> None:
     parser.add_argument("--sizes", type=int, default=3, help="so many sizes of each, the smallest first")
     parser.add_argument("--learned", action="store_true", help="learned wiring, eight candidates an input")
     parser.add_argument("--grown", action="store_true", help="circuits grown gate by gate beside them")
+    parser.add_argument("--rows", type=Path, help="keep each network's row in this file, and measure what is not in it")
     parser.add_argument("--figure", type=Path)
     asked = parser.parse_args()
     known = digits(asked.data)
     sizes = {k: each[: 1 if asked.quick else asked.sizes] for k, each in SIZES.items()}
-    rows = []
+    rows = json.loads(asked.rows.read_text()) if asked.rows is not None and asked.rows.is_file() else []
+    there = {(row["kind"], row["trained"], row["seed"]) for row in rows}
     for k, each in sizes.items():
         for widths in each:
             for seed in range(1 if asked.quick else asked.seeds):
+                if (f"{k}", sum(widths), seed) in there:
+                    continue
                 rows.append(measured(k, widths, known, seed, 10 if asked.quick else asked.epochs, asked.learned))
+                if asked.rows is not None:
+                    atomic_write(asked.rows, json.dumps(rows))
                 print(f"k={k} {widths} seed {seed}: {rows[-1]['test']:.2%}", file=sys.stderr)
     for gates in GROWN[: 1 if asked.quick else None] if asked.grown else ():
         for seed in range(1 if asked.quick else asked.seeds):

@@ -192,7 +192,7 @@ def _words(one: Contrast) -> str:
 def picture(controls: Sequence[Control]) -> Figure:
     """Every draw of every candidate, a panel a task."""
     most = max(len(task.scores) for task in controls)
-    with canvas(len(controls), height=1.0 + 0.3 * most, width=3.2) as (figure, axes):
+    with canvas(len(controls), height=1.1 + 0.3 * most, width=9.6) as (figure, axes):
         for panel, task in zip(axes, controls, strict=True):
             for row, (name, values) in enumerate(task.scores.items()):
                 colour = INK if name == "wiring" else SERIES[0]["color"]

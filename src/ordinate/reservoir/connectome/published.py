@@ -202,7 +202,8 @@ def _edges(
     if signed and not any(name in table for name in TRANSMITTERS):
         by_row = _signs_by_row(path, others)
         columns_read = (*columns, *by_row[0])
-        said.append(f"each row names its transmitter ({', '.join(by_row[0])}); {transmitter_signs((), others=others)[1]}")
+        rule = transmitter_signs((), others=others)[1].replace("0 neurons with another", "rows with another")
+        said.append(f"each row names its transmitter ({', '.join(by_row[0])}); {rule}")
     edges = accumulate(path, *columns, fields["ids"], signed=own_signs, min_synapses=min_synapses, row_signs=by_row)
     if edges.repeated and duplicates != "sum":
         raise DataError(
