@@ -135,3 +135,15 @@ def test_every_data_set_is_called_alike():
         assert np.array_equal(one.targets, again.targets)
         assert not np.array_equal(one.inputs, other.inputs)
         assert len(one.inputs) == len(one.targets)
+
+
+@pytest.mark.parametrize("values", [[["a"]], [[1j]], [[1.0], [1.0, 2.0]]], ids=["text", "complex", "ragged"])
+def test_inputs_that_are_no_real_numbers_are_refused_in_one_line(values):
+    reservoir = Reservoir(Connectome.from_array(np.ones((3, 3))), inputs=[[0]], impl="scipy")
+    with pytest.raises(ArgumentTypeError, match="inputs: expected an array of real numbers"):
+        reservoir.run(values)
+
+
+def test_a_number_where_neurons_are_named_is_refused_in_one_line():
+    with pytest.raises(ArgumentTypeError, match="expected a query, a mask"):
+        Reservoir(Connectome.from_array(np.ones((3, 3))), inputs=[0])

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from ordinate.errors import ArgumentError, UnknownNameError
+from ordinate.errors import ArgumentError, ArgumentTypeError, UnknownNameError
 
 __all__ = ["Annotated", "matching", "words_of"]
 
@@ -74,7 +74,11 @@ def matching(
 
 
 def _checked_indices(indices: Iterable[Any], count: int, argument: str) -> npt.NDArray[np.int64]:
-    raw = np.asarray(indices if isinstance(indices, np.ndarray) else list(indices))
+    try:
+        raw = np.asarray(indices if isinstance(indices, np.ndarray) else list(indices))
+    except (TypeError, ValueError) as problem:
+        expected = f"a query, a mask [{count}], or indices from 0 to {count - 1}"
+        raise ArgumentTypeError(argument, expected=expected, got=str(problem)) from None
     if raw.dtype == np.bool_ and raw.shape == (count,):
         return np.flatnonzero(raw)
     if raw.size == 0:

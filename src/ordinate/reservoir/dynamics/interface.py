@@ -11,9 +11,27 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Dynamics", "State", "Wiring"]
+from ordinate.errors import ArgumentTypeError
+
+__all__ = ["Dynamics", "State", "Wiring", "real_array"]
 
 Array = npt.NDArray[Any]
+
+
+def real_array(name: str, values: npt.ArrayLike, dtype: npt.DTypeLike = np.float64) -> Array:
+    """The values as an array of floats.
+
+    Raises:
+        ArgumentTypeError: text, complex numbers, or rows that are not equally long.
+    """
+    try:
+        array = np.asarray(values)
+        if np.iscomplexobj(array) or array.dtype.kind in "USMm":
+            raise TypeError(f"an array of {array.dtype}")
+        with np.errstate(over="ignore"):  # what does not fit is infinite, and said so by whoever asks for finite numbers
+            return np.asarray(array, dtype=dtype)
+    except (TypeError, ValueError) as problem:
+        raise ArgumentTypeError(name, expected="an array of real numbers", got=str(problem)) from None
 
 
 class State(NamedTuple):

@@ -21,7 +21,7 @@ from ordinate.extras import install_command
 from ordinate.reservoir.connectome.connectome import Connectome
 from ordinate.reservoir.connectome.spectrum import times
 from ordinate.reservoir.dynamics.input_weights import channel_weights
-from ordinate.reservoir.dynamics.interface import Dynamics, State
+from ordinate.reservoir.dynamics.interface import Dynamics, State, real_array
 from ordinate.reservoir.dynamics.leaky import LeakyRate
 from ordinate.reservoir.seeds import Seed, optional_generator
 
@@ -281,10 +281,10 @@ class Reservoir:
         seed: Seed = None,
     ) -> tuple[Array, State]:
         """As `run`, and the state after the last step, from which another call goes on exactly."""
-        signal = np.asarray(inputs, dtype=self.dtype)
+        signal = real_array("inputs", inputs, self.dtype)
         fed = None
         if teacher is not None:
-            outputs = np.asarray(teacher, dtype=self.dtype)
+            outputs = real_array("teacher", teacher, self.dtype)
             fed = np.concatenate([np.zeros_like(outputs[..., :1, :]), outputs[..., :-1, :]], axis=-2)
         return self._run_checked(signal, state, record, gain, fed, seed)
 

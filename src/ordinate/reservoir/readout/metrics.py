@@ -10,26 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ordinate.arguments import check_number
-from ordinate.errors import ArgumentError, ArgumentTypeError, ShapeError
+from ordinate.errors import ArgumentError, ShapeError
+from ordinate.reservoir.dynamics.interface import real_array
 
 __all__ = ["accuracy", "nrmse_by_mean", "nrmse_by_range", "nrmse_by_std", "r_squared", "rmse", "valid_steps", "valid_time"]
 
 FloatArray = npt.NDArray[np.float64]
-
-
-def real_array(name: str, values: npt.ArrayLike) -> FloatArray:
-    """The values in float64.
-
-    Raises:
-        ArgumentTypeError: text, complex numbers, or rows that are not equally long.
-    """
-    try:
-        array = np.asarray(values)
-        if np.iscomplexobj(array) or array.dtype.kind in "USMm":
-            raise TypeError(f"an array of {array.dtype}")
-        return np.asarray(array, dtype=np.float64)
-    except (TypeError, ValueError) as problem:
-        raise ArgumentTypeError(name, expected="an array of real numbers", got=str(problem)) from None
 
 
 def rmse(target: npt.ArrayLike, predicted: npt.ArrayLike) -> float:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from ordinate.arguments import check_integer
 from ordinate.errors import ArgumentError, RefusedError, ShapeError
-from ordinate.reservoir.readout.metrics import real_array
+from ordinate.reservoir.dynamics.interface import real_array
 from ordinate.reservoir.readout.ridge import RidgeReadout
 
 __all__ = ["NextGenerationReadout", "delay_features"]

@@ -14,9 +14,8 @@ import numpy.typing as npt
 
 from ordinate.arguments import check_integer, check_number
 from ordinate.errors import ArgumentError, ShapeError
-from ordinate.reservoir.dynamics.interface import State
+from ordinate.reservoir.dynamics.interface import State, real_array
 from ordinate.reservoir.dynamics.reservoir import Reservoir
-from ordinate.reservoir.readout.metrics import real_array
 
 __all__ = ["ForceRun", "RecursiveLeastSquares", "force"]
 

@@ -21,7 +21,7 @@ from scipy.linalg import lapack
 
 from ordinate.arguments import check_number
 from ordinate.errors import ArgumentError, RefusedError, ShapeError
-from ordinate.reservoir.readout.metrics import real_array
+from ordinate.reservoir.dynamics.interface import real_array
 
 __all__ = ["RidgeReadout"]
 
