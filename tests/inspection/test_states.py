@@ -134,6 +134,8 @@ FAMILIES: dict[str, dict[str, Any]] = {
     "zamba2": {"num_hidden_layers": 4, "layers_block_type": ["mamba", "hybrid"] * 2, "n_mamba_heads": 8, "num_mem_blocks": 1},
     "falcon": {"num_hidden_layers": 2, "multi_query": False, "new_decoder_architecture": False},
     "gpt_bigcode": {"num_hidden_layers": 2, "multi_query": False},
+    "bloom": {"num_hidden_layers": 2, "num_key_value_heads": 2},
+    "hrm_text": {"num_hidden_layers": 2},
     "llama": {"num_hidden_layers": 2},
     "mistral": {"num_hidden_layers": 2, "sliding_window": 4},
     "gemma3_text": {"num_hidden_layers": 6, "head_dim": 16, "sliding_window": 4},

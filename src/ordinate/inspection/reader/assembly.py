@@ -95,6 +95,9 @@ def _once_a_pass(section: Section, kind: LayerKind) -> LayerKind:
     """Layers that run several times keep a cache for each pass (`loop_num_passes`, Ouro's `total_ut_steps`)."""
     looped = section.integer("loop_num_passes")
     passes = looped if looped.known else section.integer("total_ut_steps")
+    high, low = section.integer("H_cycles"), section.integer("L_cycles")
+    if high.known and low.known and not section.has("num_layers_per_stack"):  # HRM; with that key the file counts passes itself
+        passes = Value(high.value * (low.value + 1), "derived", f"{high.detail} x ({low.detail} + 1)")
     if not passes.known or passes.value > PASSES_LIMIT:
         return kind
     first, last = section.integer("loop_layer_index_start", least=0), section.integer("loop_layer_index_end", least=0)

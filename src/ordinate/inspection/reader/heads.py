@@ -27,6 +27,25 @@ KV_HEADS = (
 OTHER_KV_HEADS = ("n_kv_head", "num_kv_head", "kv_heads", "num_query_groups", "multi_query_group_num", "kv_num_heads")
 """More spellings, read where no family says which of them its code takes."""
 HEAD_DIM = ("head_dim", "kv_channels", "d_kv", "d_head", "attention_head_size", "attention_head_dim", "head_width")
+UNGROUPED = frozenset(
+    [
+        "bloom",
+        "opt",
+        "xglm",
+        "persimmon",
+        "gptj",
+        "codegen",
+        "gpt_neo",
+        "gpt2",
+        "gpt_neox",
+        "biogpt",
+        "gpt_neox_japanese",
+        "imagegpt",
+        "hrm_text",
+        "ctrl",
+    ]
+)
+"""Types whose class in transformers 5.24 has as many key-value heads as query heads, whatever the file says."""
 NO_STATE = Value(0, "family", "nothing is kept apart from keys and values")
 NO_STATES = (NO_STATE, NO_STATE)
 
@@ -53,10 +72,14 @@ def multi_head(
         if not num_heads.known and stated.known and hidden_size.known and hidden_size.value % stated.value == 0:
             formula = f"{hidden_size.value} / {stated.value} channels of a head"
             num_heads = Value(hidden_size.value // stated.value, "derived", formula)
-        num_kv_heads = kv_rule(section) or section.width(*kv_heads, *(OTHER_KV_HEADS if section.assumed else ()))
+        ungrouped = section.origin.partition(" in ")[0] in UNGROUPED and section.raw.get("num_key_value_heads") is not None
+        read_keys = () if ungrouped else kv_heads
+        if ungrouped:
+            section.note_ignored({"num_key_value_heads": section.raw["num_key_value_heads"]}, num_heads.value)
+        num_kv_heads = kv_rule(section) or section.width(*read_keys, *(OTHER_KV_HEADS if section.assumed else ()))
         if not num_kv_heads.known and section.assumed and section.find("multi_query") == ("multi_query", True):
             num_kv_heads = Value(1, "assumed", section.at("multi_query"))
-        if not num_kv_heads.known and not section.has(*kv_heads):
+        if not num_kv_heads.known and not section.has(*read_keys):
             num_kv_heads = _as_many(num_heads, section)
         dim = stated
         nulled = dim.source == "family" and any(key in section.raw for key in head_dim)  # null asks for the derived width
