@@ -169,6 +169,8 @@ def draw(rows: list[dict[str, Any]], path: Path) -> None:
     styles = (("2", "#0072b2", "o"), ("4", "#d55e00", "s"), ("6", "#009e73", "^"), ("2, grown", "#cc79a7", "D"))
     for kind, colour, marker in styles:
         own = [row for row in rows if row["kind"] == kind]
+        if not own:
+            continue
         test = np.array([row["test"] for row in own])
         alone = np.array([row["lut6"] for row in own])
         axes.scatter(alone, test, color=colour, marker=marker, s=24, label=f"inputs: {kind}")

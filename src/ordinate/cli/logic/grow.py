@@ -80,6 +80,7 @@ def grow(
 
     Exit 0, or 2 for wrong use.
     """
+    from ordinate.arguments import check_integer
     from ordinate.atomic_io import check_output
     from ordinate.cli.logic.images import digits_of
     from ordinate.cli.progress import bar
@@ -88,6 +89,7 @@ def grow(
     from ordinate.logic import grow as grown_from
 
     check_output(out, name="--out")
+    check_integer("--features", features, minimum=0)
     if table is not None:
         check_alone(data=data, classes=classes, threshold=threshold, copies=copies, features=features or None, figure=picture)
         parts = table_parts(table, label, test_table, missing, seed, published=published, drop=drop, categories=categories)
