@@ -25,7 +25,7 @@ from ordinate.inspection.files import Document, read_document
 from ordinate.inspection.gguf_header import Header
 from ordinate.inspection.inspect import inspect_document
 from ordinate.inspection.records import Rotation
-from tests.external import CONFIGS, needs
+from tests.external import CASES, CONFIGS, needs
 
 with_configs = needs("configs")
 
@@ -635,3 +635,11 @@ def test_a_release_without_yarn_is_named_and_other_scalings_are_spelled_in_its_w
     assert linear.to_dict()["edits"]["transformers-4"]["since"].startswith("for the transformers 4.37.2 that the file names")
     later = extended(model | {"transformers_version": "4.57.1"}, 8192, "linear")
     assert json.loads(later.edited)["rope_scaling"] == {"rope_type": "linear", "factor": 2.0}
+
+
+def test_a_factor_near_zero_costs_nothing_that_json_cannot_say() -> None:
+    config = json.loads((CASES / "configs" / "DeepSeek-V2-test.json").read_text(encoding="utf-8"))
+    config["rope_scaling"]["factor"] = 1e-308
+    document = Document("config.json", None, config=config, text=json.dumps(config))
+    for tokens in (1, 8192, 10**6):
+        json.dumps(extend(document, inspect_document(document), tokens).to_dict(), allow_nan=False)

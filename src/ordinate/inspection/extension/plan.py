@@ -83,7 +83,7 @@ def measure_cost(before: Rotation, after: Rotation, length: int) -> Cost | None:
         return None
     divisors = [x / y if y else 1.0 for x, y in zip(old, new, strict=True)]
     scores = [cos_sin * cos_sin * softmax for cos_sin, softmax in factors if cos_sin is not None and softmax is not None]
-    if not all(math.isfinite(score) and score > 0 for score in scores):
+    if not all(math.isfinite(number) for number in (*divisors, *scores)) or min(scores) <= 0:
         return None
     return Cost(
         length,
