@@ -137,6 +137,16 @@ EVERY_FOURTH = {"index_topk_freq": 4, "index_skip_topk_offset": 2}
 """Hunyuan 4 where no list says more: layers 0, 1, 5, 9 ... have an indexer."""
 
 
+def _pooled_indexer(section: Section, kind: str, hidden_size: Value) -> Attention:
+    """GLM 5 Next keeps a key, as many gate scores and a flag for the indexer that pools them."""
+    plain, keys = latent()(section, kind, hidden_size), section.width("index_head_dim")
+    if not kind.startswith("indexed") or not keys.known or not plain.cached_width.known:
+        return plain
+    numbers = plain.cached_width.value + 2 * keys.value + 1
+    formula = f"{plain.cached_width.detail} + 2 x {keys.value} + 1 of the indexer"
+    return replace(plain, cached_width=Value(numbers, "derived", formula))
+
+
 def _own_indexer(section: Section, kind: str, hidden_size: Value) -> Attention:
     return latent(indexer=kind.startswith("indexed"))(section, kind, hidden_size)
 
@@ -154,6 +164,10 @@ def _borrowed_indexers(section: Section, kinds: list[str]) -> list[str]:
     return [
         "sparse_attention" if kind == "indexed_attention" and not has else kind for kind, has in zip(kinds, own, strict=False)
     ]
+
+
+def _pooled_layers(section: Section, kinds: list[str]) -> list[str]:
+    return _borrowed_indexers(section, ["indexed_attention" if kind == "full_attention" else kind for kind in kinds])
 
 
 def _alike(names: str, family: Family) -> dict[str, Family]:
@@ -189,7 +203,7 @@ LATENT: dict[str, Family] = {
         claimed=("model_max_length", "max_position_embeddings"),
         state=kimi_delta(),
     ),
-    "glm5_next_text": decoder(NOTHING, attention=latent(), state=kimi_delta()),
+    "glm5_next_text": decoder(NOTHING, attention=_pooled_indexer, state=kimi_delta(), mark=_pooled_layers),
     "mistral_large4_text": decoder(
         rope(PAIRS, rotates=rotating_flag), attention=latent(indexer=True), pattern=INDEXED, mark=by_no_rope_layers
     ),
