@@ -174,14 +174,14 @@ def renamed_argument(name: str, value: Any, others: Mapping[str, Any], old: str)
         old: the argument's old name, the only one that `others` may hold.
 
     Raises:
-        TypeError: another keyword argument, as Python raises it.
+        ArgumentTypeError: another keyword argument.
 
     >>> renamed_argument("factor", 2.0, {}, "scale")
     2.0
     """
     for other in others:
         if other != old:
-            raise TypeError(f"got an unexpected keyword argument {other!r}")
+            raise ArgumentTypeError(other, expected="a known argument", got="an unexpected keyword argument")
     if others:
         warnings.warn(f"{old}= is now {name}=; the old name goes with the next release", DeprecationWarning, stacklevel=3)
     return others.get(old, value)

@@ -238,7 +238,7 @@ def test_text_on_every_axis_is_the_same_number_thrice():
         (lambda: grid(4), ArgumentError, "size: expected (height, width) or (frames, height, width), got (4,)"),
         (lambda: grid(4, 0), ArgumentError, "size: expected an integer of at least 1, got 0"),
         (lambda: grid(4, 2.5), ArgumentTypeError, "size: expected an integer"),
-        (lambda: grid(2, 2, coordinates="unit"), ArgumentError, "coordinates: expected one of ['pixel', 'ordinal', 'centred'"),
+        (lambda: grid(2, 2, coordinates="unit"), ArgumentError, "coordinates: expected one of pixel, ordinal, centred"),
         (lambda: grid(2, 2, normalise="mean"), ArgumentError, "normalise: expected 'separate', 'max' or 'min', got mean"),
         (lambda: grid(2, 2, reference=(4, 4, 4)), ArgumentError, "reference: expected 2 sizes, with coordinates='pixel'"),
         (lambda: grid(2, 2, reference=(4, 4), coordinates="centred"), ArgumentError, "got (4, 4) with 'centred'"),

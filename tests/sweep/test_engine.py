@@ -62,7 +62,7 @@ def test_processes_beside_each_other_give_what_one_gives(tmp_path: Path) -> None
 
 def test_wrong_use_is_said_before_any_work(tmp_path: Path) -> None:
     store = Store(tmp_path)
-    with pytest.raises(ArgumentError, match="--engine: expected one of local, dask, ray, got slurm"):
+    with pytest.raises(ArgumentError, match="--engine: expected one of local, dask, ray, got 'slurm'"):
         run_cells(cells(1), store, engine="slurm")
     with pytest.raises(ArgumentError, match="--address: expected an engine that has one"):
         run_cells(cells(1), store, address="tcp://nowhere")

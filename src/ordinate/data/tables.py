@@ -273,7 +273,7 @@ def _numbers(values: Any, name: str, source: str, missing: Filling) -> npt.NDArr
         if not math.isfinite(column[place]):
             raise DataError(f"{source}, column {name}", expected="finite numbers", got=f"{value} in row {place + 1}")
         whole = whole and "." not in str(value) and "e" not in str(value).lower()
-        if abs(column[place]) > 2**53 and isinstance(value, str) and _exact(value) != column[place]:
+        if abs(column[place]) > 2**53 and isinstance(value, str) and _exact(value) != float(column[place]):
             raise DataError(
                 f"{source}, column {name}",
                 expected="numbers that 64 bits of floating point hold, integers up to 2^53",

@@ -340,6 +340,7 @@ def _fetch(name: str) -> Path:
         raise MissingDataError(name, expected="a file or directory", got="nothing there", hint=hint)
     try:
         import huggingface_hub
+        from huggingface_hub.errors import HfHubHTTPError
     except ImportError:
         raise MissingExtraError(
             name,
@@ -347,8 +348,19 @@ def _fetch(name: str) -> Path:
             got="no such file, and huggingface_hub is not installed",
             hint=f"check the path, or for models on the hub {install_command('hub')}",
         ) from None
+    repository, revision, cached_only = asked["repository"], asked["revision"], False
     try:
-        return Path(huggingface_hub.hf_hub_download(asked["repository"], _CONFIG_NAME, revision=asked["revision"]))
+        try:  # asked once: without a network a download tries six times, with half a minute of pauses
+            huggingface_hub.get_hf_file_metadata(
+                huggingface_hub.hf_hub_url(repository, _CONFIG_NAME, revision=revision), timeout=10.0
+            )
+        except HfHubHTTPError:
+            raise
+        except Exception as error:
+            if huggingface_hub.try_to_load_from_cache(repository, _CONFIG_NAME, revision=revision) is None:
+                raise error from None
+            cached_only = True
+        return Path(huggingface_hub.hf_hub_download(repository, _CONFIG_NAME, revision=revision, local_files_only=cached_only))
     except Exception as error:  # the transport below is not ours: httpx, requests, or a retry layer's own classes
         raise _not_given(name, error) from None
 

@@ -154,7 +154,8 @@ def path_scores(
     for start in [0] if chunk == keys else reversed(range(0, keys, chunk)):
         k, w, b = (x[:, :, start : start + chunk] for x in (key, directions, strengths))
         weighted = w * b.unsqueeze(-1)
-        among, lower = (weighted @ torch.cat((k, w), 2).transpose(-1, -2)).split(k.shape[2], -1)
+        products = weighted @ torch.cat((k, w), 2).transpose(-1, -2)
+        among, lower = products[..., : k.shape[2]], products[..., k.shape[2] :]  # an export cannot follow a split
         number = torch.arange(start, start + k.shape[2], device=key.device)
         seen = (query @ w.transpose(-1, -2)).where(number <= reach, 0.0)
         right = torch.cat((among.tril(-1), weighted), -1)

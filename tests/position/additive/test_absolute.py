@@ -183,5 +183,5 @@ def test_the_frequency_schedule_had_another_name_which_warns():
         old = Sinusoidal(8, layout="half", ladder="vaswani")
     assert repr(old) == "Sinusoidal(8, layout='half', schedule='vaswani')"
     assert build(PositionSpec("sinusoidal", {"dim": 8, "ladder": "tensor2tensor"})).schedule == "tensor2tensor"
-    with pytest.raises(TypeError, match="unexpected keyword argument 'laddr'"):
+    with pytest.raises(ArgumentTypeError, match="laddr: expected a known argument"):
         Sinusoidal(8, laddr="vaswani")

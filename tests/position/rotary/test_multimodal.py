@@ -152,7 +152,7 @@ def test_decoding_behind_an_image_continues_at_the_next_number():
         (
             lambda: MultimodalRotary(32, layout="half", sections=(4, 6, 6), arrangement="mixed"),
             ArgumentError,
-            "arrangement: expected one of ['contiguous', 'interleaved', 'alternating'], got mixed",
+            "arrangement: expected one of contiguous, interleaved, alternating, got 'mixed'",
         ),
         (
             lambda: MultimodalRotary(32, layout="half", sections=(4, 5, 7), arrangement="alternating"),

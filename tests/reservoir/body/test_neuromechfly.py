@@ -27,7 +27,7 @@ def test_without_flygym_the_message_is_how_to_install_it(monkeypatch: pytest.Mon
     monkeypatch.setattr(body_generations, "find_spec", lambda name: None)
     with pytest.raises(MissingExtraError, match=r"pip install flygym"):
         legs()
-    with pytest.raises(ImportError, match="fly: expected the package flygym and MuJoCo, got not installed"):
+    with pytest.raises(ImportError, match="fly: expected the package flygym and MuJoCo, got none installed"):
         NeuroMechFly()
 
 

@@ -139,7 +139,7 @@ def test_a_seed_draws_the_same_data_and_another_seed_other_data(name):
 
     def drawn(seed):
         data = task_named(name).draw(SIZE, seed)
-        return numbers(tuple(part.inputs for part in data) if name == "decision" else data)
+        return numbers(tuple(part.inputs for part in data) if name in ("decision", "context", "match") else data)
 
     np.testing.assert_array_equal(drawn(1), drawn(1))
     assert np.abs(drawn(1) - drawn(2)).max() > 1e-3

@@ -7,6 +7,7 @@ numbers, and mapped into tables of four inputs as any circuit is.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -165,12 +166,16 @@ def _weights_for(nets: Sequence[tuple[int, float]], right: float) -> int:
 
 
 def _nets(data: Digits, seed: int) -> list[tuple[int, float]]:
+    from sklearn.exceptions import ConvergenceWarning
     from sklearn.neural_network import MLPClassifier
 
     (x, y), (z, wanted) = ((part.bits(data.threshold), part.labels) for part in (data.train, data.test))
     result = []
     for hidden in _HIDDEN:
-        net = MLPClassifier((hidden,), solver="lbfgs", alpha=1.0, max_iter=300, random_state=seed).fit(x, y)
+        net = MLPClassifier((hidden,), solver="lbfgs", alpha=1.0, max_iter=300, random_state=seed)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # 300 steps are what is compared
+            net.fit(x, y)
         weights = sum(part.size for part in (*net.coefs_, *net.intercepts_))
         result.append((weights, float((net.predict(z) == wanted).mean())))
     return result
