@@ -304,3 +304,11 @@ def test_what_cannot_be_a_hub_id_is_never_asked_for(monkeypatch: pytest.MonkeyPa
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)  # asking would be another error
     with pytest.raises(MissingDataError, match="nothing there"):
         read_document(name)
+
+
+def test_without_a_network_the_hub_is_asked_once(tmp_path: Path) -> None:
+    pytest.importorskip("huggingface_hub")
+    done = asked_in_a_fresh_process("someone/model", tmp_path, HF_ENDPOINT="http://127.0.0.1:9")  # where nobody listens
+    assert done.stdout.startswith("MissingDataError someone/model: ")
+    assert "Connect" in done.stdout  # why it failed, rather than that the cache is empty
+    assert "Retrying" not in done.stderr
