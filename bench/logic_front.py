@@ -49,10 +49,10 @@ def measured(name: str, settings: GrowthSettings, data: Path, folder: Path) -> d
     known = digits(data)
     parts = [(part.images, part.labels) for part in (known.train, known.validation)]
 
-    def told(report: Any) -> None:
+    def show(report: Any) -> None:
         print(f"{name}: {report.gates} gates, validation {report.validation_accuracy:.2%}", file=sys.stderr)
 
-    grown = grow(*parts, known.threshold, settings, checkpoint=folder / f"{name}.growth.json", on_round=told)
+    grown = grow(*parts, known.threshold, settings, checkpoint=folder / f"{name}.growth.json", on_round=show)
     circuit = grown.circuit
     circuit.save(folder / f"{name}.circuit.json")
 
